@@ -23,11 +23,11 @@ struct diff_arguments {
 
 static const struct option_row rows[] = {
 	{"json", 0, OPTION_FLAG, offsetof(struct diff_arguments, json), 0, 0, NULL,
-	 "print JSON for programs: times in ns, sizes in bytes"},
+	 "print JSON for scripts: times in ns, sizes in bytes"},
 	{"top", 0, OPTION_NUMBER, offsetof(struct diff_arguments, top), 1, 1000000000, "N",
-	 "rows of each table at most (default 10; all with --json)"},
+	 "maximum rows of each table (default 10; all with --json)"},
 	{"width", 0, OPTION_NUMBER, offsetof(struct diff_arguments, width), REPORT_WIDTH_MIN,
-	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
+	 REPORT_WIDTH_MAX, "N", "width of the text (default the terminal's, $COLUMNS, or 100)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 

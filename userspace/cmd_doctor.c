@@ -60,7 +60,7 @@ static int examine(struct diagnosis *out)
 	out->whom = !out->possible ? "nobody with your rights"
 		    : all          ? "every program on this machine"
 		    : geteuid() == 0
-			    ? "your own programs, and of others what your rights let you see"
+			    ? "your own programs, and what your rights let you see of others"
 			    : "your own programs";
 	return 0;
 }
@@ -106,9 +106,9 @@ static void print_streams(const struct diagnosis *diagnosis)
 		bool probes = stream == STREAM_ALLOC || stream == STREAM_GC;
 		const char *how = !probes ? "stream works"
 				  : trial->together
-					  ? "stream works; a file's probes are attached at once"
+					  ? "stream works; a file's probes are attached together"
 					  : "stream works; probes are attached one by one, "
-					    "which takes longer (Linux 6.6: at once)";
+					    "which takes longer (Linux 6.6: together)";
 
 		if (is_tried(trial, stream))
 			print_row(state->attached ? "ok" : "fails",
@@ -247,18 +247,18 @@ static int doctor_run(int argc, char **argv)
 
 static const struct option_row rows[] = {
 	{"pid", 'p', OPTION_TEXT, offsetof(struct doctor_options, pid), 0, 0, "PID",
-	 "tell what would be recorded of this running program"},
+	 "report what would be recorded for this running program"},
 	{"json", 0, OPTION_FLAG, offsetof(struct doctor_options, json), 0, 0, NULL,
 	 "print everything as JSON"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct doctor_options, verbose), 0, 0, NULL,
-	 "list the capabilities too; twice: the kernel's words"},
+	 "also list the capabilities; twice: also the kernel's messages"},
 	{0},
 };
 
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.usage = "[OPTIONS] [PROGRAM]",
-	.summary = "tell what can be recorded here, or of a program, and what to change",
+	.summary = "report what can be recorded here or for a program, and what to change",
 	.options = rows,
 	.needs_root = true, /* it tries what root may; a program is opened as its caller */
 	.run = doctor_run,

@@ -188,7 +188,7 @@ static int preview_process(struct preview *preview, const char *text)
 	if (err) {
 		log_error("-p %s: %s", text,
 			  err == -ENOENT   ? "there is no such process"
-			  : err == -EINVAL ? "this is no number of a process"
+			  : err == -EINVAL ? "this is not a process number"
 					   : strerror(-err));
 		return err;
 	}
@@ -270,10 +270,10 @@ static void print_found(const json_t *found)
 	json_array_foreach(found, i, row) print_row(row);
 	if (!json_array_size(found))
 		printf("No runtime that gcprof knows: CPU time, system calls and waits are "
-		       "recorded, allocations and collections are not, unless it starts a program "
-		       "that has one.\n");
+		       "recorded. Allocations and collections are not, unless it starts a "
+		       "program that has one.\n");
 	else
-		printf("CPU time, system calls and waits are recorded of every program.\n");
+		printf("CPU time, system calls and waits are recorded for every program.\n");
 }
 
 int doctor_program(const char *command, const char *pid, bool json)

@@ -38,7 +38,7 @@ static const struct option_row rows[] = {
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
-	 "thin out events beyond so many unpacked bytes of firefox (default 400M)"},
+	 "thin out events if the unpacked firefox file would be larger (default 400M)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -71,8 +71,7 @@ static void complain_measure(const char *word, const struct exporter *exporter)
 	if (used)
 		log_error("--by %s: %s can count %s", word, exporter->name, known);
 	else
-		log_error("--by %s: the format %s has everything in it, there is no choice", word,
-			  exporter->name);
+		log_error("--by %s: the format %s always has all measures", word, exporter->name);
 }
 
 static int choose(const struct export_arguments *arguments, struct export_request *request)
@@ -112,7 +111,8 @@ static char *output_path(const struct export_arguments *arguments,
 static void explain(const struct export_request *request, const char *path, int error)
 {
 	if (error == -EFBIG)
-		log_error("%s: too large for --max-size even without single events", request->file);
+		log_error("%s: too large for --max-size even without individual events",
+			  request->file);
 	else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
 		 error == -EISDIR || error == -EACCES || error == -ENOMEM)
 		log_error("%s: %s", request->file, profile_error_text(error));
@@ -149,7 +149,7 @@ static int open_output(const char *path, const struct exporter *exporter, struct
 	if (strcmp(path, "-") != 0)
 		return sink_file_create(path, out);
 	if (exporter->packed && isatty(STDOUT_FILENO)) {
-		log_error("not writing packed data to a terminal; name a file with -o");
+		log_error("not writing compressed data to a terminal; name a file with -o");
 		return -ECANCELED;
 	}
 	return sink_fd_create(STDOUT_FILENO, out);
@@ -217,7 +217,8 @@ static int run(int argc, char **argv)
 const struct command cmd_export = {
 	.name = "export",
 	.usage = "[OPTIONS] [FILE]",
-	.summary = "write a profile as a page, for the Firefox Profiler, pprof or flame graphs",
+	.summary =
+		"write a profile as an HTML page, for the Firefox Profiler, pprof or flame graphs",
 	.options = rows,
 	.run = run,
 };

@@ -36,9 +36,10 @@ static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct import_arguments, output), 0, 0, "FILE",
 	 "the profile to write (default gcprof.data)"},
 	{"pypylog", 0, OPTION_TEXT, offsetof(struct import_arguments, pypylog), 0, 0, "FILE",
-	 "collections from the log that PYPYLOG=gc:FILE made in the same run"},
+	 "take collections from the log that PYPYLOG=gc:FILE wrote in the same run"},
 	{"clock", 0, OPTION_TEXT, offsetof(struct import_arguments, clock), 0, 0, "PROFILE",
-	 "a profile of gcprof from the same boot, whose clocks place that log (default: now)"},
+	 "a gcprof profile of the same boot, to align the log's clock (default: this machine, "
+	 "now)"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -49,7 +50,7 @@ static int parse_arguments(struct import_arguments *arguments, int argc, char **
 	if (n < 0)
 		return n;
 	if (n < 2 || strcmp(arguments->words[0], "vmprof") != 0) {
-		log_error("import: say what and which file: 'gcprof import vmprof FILE'");
+		log_error("import: name the format and the file: 'gcprof import vmprof FILE'");
 		return -EINVAL;
 	}
 	return 0;
@@ -150,7 +151,7 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 	if (!error)
 		error = pypylog_read(log, text.data, text.size, &clock);
 	if (error == -EBADMSG)
-		log_error("%s: no log of PyPy; PYPYLOG=gc:FILE makes one", arguments->pypylog);
+		log_error("%s: not a PyPy log; PYPYLOG=gc:FILE writes one", arguments->pypylog);
 	else if (error)
 		log_error("%s: %s", arguments->pypylog, strerror(-error));
 	if (!error && log->bad_lines)
@@ -165,11 +166,11 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 static void explain(const char *path, int error)
 {
 	if (error == -EBADMSG)
-		log_error("%s: no profile of VMProf", path);
+		log_error("%s: not a VMProf profile", path);
 	else if (error == -ENOTSUP)
 		log_error("%s: of a 32-bit or Windows program, which cannot be imported", path);
 	else if (error == -EPROTO)
-		log_error("%s: made by a newer VMProf; versions up to 7 are known", path);
+		log_error("%s: written by a newer VMProf; versions up to 7 are supported", path);
 	else
 		log_error("%s: %s", path, strerror(-error));
 }
@@ -180,14 +181,15 @@ static void tell(const struct import_arguments *arguments, const struct vmprof_r
 	const char *path = arguments->words[1];
 
 	if (result->torn)
-		log_warning("%s: cut off or damaged: imported as far as it goes", path);
+		log_warning("%s: truncated or damaged: imported up to there", path);
 	if (result->unmatched)
-		log_warning("%s: of %" PRIu64 " allocation %s type and fate are not known", path,
+		log_warning("%s: type and outcome of %" PRIu64 " allocation %s are unknown", path,
 			    result->unmatched, plural(result->unmatched, "sample[|s]").text);
 	if (log->n_gcs && result->log_before + result->log_behind == log->n_gcs)
-		log_warning("%s: all of it lies outside of the profile; is it of the same run, and "
-			    "the clock of the same boot?",
-			    arguments->pypylog);
+		log_warning(
+			"%s: all of it lies outside the profile; is it from the same run, and the "
+			"clock from the same boot?",
+			arguments->pypylog);
 	log_info("imported %" PRIu64 " timer and %" PRIu64 " allocation %s into %s; see them "
 		 "with: gcprof report %s",
 		 result->time_samples, result->gc_samples,
@@ -233,7 +235,7 @@ static int run(int argc, char **argv)
 	if (parse_arguments(&arguments, argc, argv) < 0)
 		return EXIT_USAGE;
 	if (arguments.clock && !arguments.pypylog) {
-		log_error("--clock: of use only with --pypylog");
+		log_error("--clock: only with --pypylog");
 		return EXIT_USAGE;
 	}
 	error = read_file(arguments.words[1], &data);
@@ -257,7 +259,7 @@ out:
 const struct command cmd_import = {
 	.name = "import",
 	.usage = "[OPTIONS] vmprof FILE",
-	.summary = "make a profile of what VMProf recorded",
+	.summary = "convert a VMProf profile to a gcprof profile",
 	.options = rows,
 	.run = run,
 };

@@ -134,11 +134,11 @@ static void put_recording(const struct summary *summary)
 		printf(", allocation period %" PRIu64 " byte%s", recording->period,
 		       plural(recording->period, "[|s]").text);
 	else
-		printf(", allocation period as the program has it");
+		printf(", allocation period chosen by the program");
 	if (recording->ceiling)
 		printf(", at most %" PRIu64 " sample%s/s", recording->ceiling,
 		       plural(recording->ceiling, "[|s]").text);
-	printf("\n%-14ssystem calls one by one: %" PRIu64 " short ones/s and CPU, all from %" PRIu64
+	printf("\n%-14ssystem call records: %" PRIu64 " short ones/s per CPU, all from %" PRIu64
 	       " us on; with stack from %" PRIu64 " us on\n",
 	       "", recording->syscall_rate, recording->syscall_slow / 1000,
 	       recording->syscall_stack / 1000);
@@ -198,9 +198,7 @@ static void put_streams(const struct summary *summary)
 
 static const char *loss_text(const struct summary_loss *loss)
 {
-	return !loss->known       ? "of a kind that is not described"
-	       : loss->count == 1 ? loss->one
-				  : loss->text;
+	return !loss->known ? "of an unknown kind" : loss->count == 1 ? loss->one : loss->text;
 }
 
 static void put_losses(const struct summary *summary)
@@ -461,7 +459,7 @@ static const struct option_row rows[] = {
 const struct command cmd_info = {
 	.name = "info",
 	.usage = "[OPTIONS] [FILE]",
-	.summary = "show how and when a profile was recorded, and whether it is whole",
+	.summary = "show how and when a profile was recorded, and whether it is complete",
 	.options = rows,
 	.run = run,
 };

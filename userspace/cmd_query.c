@@ -42,7 +42,7 @@ static int parse_arguments(struct query_arguments *arguments, int argc, char **a
 	arguments->n_words = n;
 	if (!n && !arguments->schema) {
 		log_error("query: no statement; try 'gcprof query \"SELECT * FROM types\"', or "
-			  "--schema for what there is");
+			  "--schema for all tables");
 		return -EINVAL;
 	}
 	return 0;
@@ -94,16 +94,17 @@ static void explain(const struct query_request *request, const struct query_resu
 		    int error)
 {
 	if (error == -EINVAL) {
-		log_error("the statement makes no sense: %s", result->message);
+		log_error("invalid statement: %s", result->message);
 		if (result->offset >= 0 && (size_t)result->offset <= strlen(request->sql))
 			point_at(request->sql, result->offset);
 	} else if (error == -EPERM) {
-		log_error("a profile can only be read: the statement must be a SELECT; for "
-			  "anything else 'gcprof export -f sqlite' makes a database of your own");
+		log_error(
+			"profiles are read-only: the statement must be a SELECT; for anything else "
+			"use 'gcprof export -f sqlite' to make your own database");
 	} else if (error == -EDOM) {
 		log_error("the statement failed: %s", result->message);
 	} else if (error == -ENOSPC) {
-		log_error("no room for a temporary file; TMPDIR says where it goes");
+		log_error("no space for a temporary file; TMPDIR says where it goes");
 	} else if (error != -EPIPE) {
 		log_error("%s: %s", request->file, profile_error_text(error));
 	}
@@ -187,7 +188,7 @@ static int run(int argc, char **argv)
 const struct command cmd_query = {
 	.name = "query",
 	.usage = "[OPTIONS] 'SELECT ...' [FILE]",
-	.summary = "answer a question in SQL",
+	.summary = "run an SQL query on a profile",
 	.options = rows,
 	.run = run,
 };

@@ -43,7 +43,7 @@ enum {
 
 enum { FREQUENCY_DEFAULT = 999, SYSCALL_RATE_DEFAULT = 5000 };
 
-static const char runtime_help[] = "runtimes to be recorded: auto (all that are known), none"
+static const char runtime_help[] = "runtimes to record: auto (all known), none"
 #define RUNTIME(number, NAME, name) ", " #name
 #include "runtimes/list.def"
 #undef RUNTIME
@@ -53,16 +53,16 @@ static const struct option_row rows[] = {
 	{"output", 'o', OPTION_TEXT, offsetof(struct record_options, output), 0, 0, "FILE",
 	 "where to write the profile; -: standard output (default: " OUTPUT_DEFAULT ")"},
 	{"rotate", 0, OPTION_TEXT, offsetof(struct record_options, rotate), 0, 0, "TIME|SIZE",
-	 "write one profile after the other, each of this time (10m) or size (100M): FILE-0001 and "
-	 "so on"},
+	 "write a series of profiles, each of this time (10m) or size (100M): FILE-0001 "
+	 "and so on"},
 	{"keep", 0, OPTION_TEXT, offsetof(struct record_options, keep), 0, 0, "TIME|SIZE",
-	 "keep the last of this time (60s) or size (100M), and write that on SIGUSR2, by gcprof "
-	 "snapshot, and at the end: FILE-0001 and so on"},
+	 "keep only the last part of this time (60s) or size (100M); write it on SIGUSR2, on "
+	 "gcprof snapshot, and at the end: FILE-0001 and so on"},
 	{"when", 0, OPTION_LIST, offsetof(struct record_options, when), 0, 0, "CONDITION",
 	 "with --keep: take a snapshot when pause>TIME, syscall:NAME>TIME, rss>SIZE or "
 	 "exit!=STATUS; may be given several times"},
 	{"after", 0, OPTION_TIME, offsetof(struct record_options, after), 0, 1000000000ull * 3600,
-	 "TIME", "with --keep: go on for so long before a snapshot is taken (default: 0)"},
+	 "TIME", "with --keep: delay before a snapshot is taken (default: 0)"},
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
 	 "HZ", "timer samples per second and CPU; 0: none (default: 999)"},
 	{"period", 'R', OPTION_SIZE, offsetof(struct record_options, period), 64, 1ull << 36,
@@ -78,7 +78,7 @@ static const struct option_row rows[] = {
 	{"syscall-stacks", 0, OPTION_FLAG, offsetof(struct record_options, syscall_stacks), 0, 0,
 	 NULL, "record a stack with each system call, not only with those of 10us or longer"},
 	{"no-args", 0, OPTION_FLAG, offsetof(struct record_options, no_args), 0, 0, NULL,
-	 "leave out the arguments of system calls, paths included"},
+	 "leave out the arguments of system calls, including paths"},
 	{"syscall-rate", 0, OPTION_NUMBER, offsetof(struct record_options, syscall_rate), 0,
 	 10000000, "N", "records of short system calls per second and CPU (default: 5000)"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct record_options, off_cpu), 0, 0, NULL,
@@ -87,42 +87,41 @@ static const struct option_row rows[] = {
 	 1000000000ull * 3600, "TIME",
 	 "shortest wait that gets its own record; all are counted (default: 100us)"},
 	{"faults", 0, OPTION_FLAG, offsetof(struct record_options, faults), 0, 0, NULL,
-	 "record where page faults are taken"},
+	 "record the functions that take page faults"},
 	{"fault-rate", 0, OPTION_NUMBER, offsetof(struct record_options, fault_rate), 1, 10000000,
 	 "N", "records of page faults per second and CPU; sums stay exact (default: 2000)"},
 	{"kernel-stacks", 0, OPTION_FLAG, offsetof(struct record_options, kernel_stacks), 0, 0,
 	 NULL,
 	 "add the kernel's frames to waits and to system calls that waited; turns --off-cpu on"},
 	{"max-overhead", 0, OPTION_TEXT, offsetof(struct record_options, overhead), 0, 0, "PERCENT",
-	 "CPU time of all CPUs that recording may take; beyond it less is recorded one by one, "
-	 "and totals of system calls may become estimates; off: no limit (default: 1)"},
+	 "share of all CPUs' time that recording may take; beyond it fewer single events are "
+	 "recorded, and totals of system calls may become estimates; off: no limit (default: 1)"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
-	 "how native stacks are walked: rows, fp (frame pointers), copy, both, off (default: "
+	 "how native stacks are unwound: rows, fp (frame pointers), copy, both, off (default: "
 	 "rows)"},
 	{"stack-bytes", 0, OPTION_SIZE, offsetof(struct record_options, stack_bytes), 1024, 32768,
-	 "BYTES", "how much of a stack --stack copy and both copy (default: 16K)"},
+	 "BYTES", "maximum part of a stack to copy with --stack copy and both (default: 16K)"},
 	{"pid", 'p', OPTION_TEXT, offsetof(struct record_options, pids), 0, 0, "PID[,PID]",
 	 "record running programs, until the last of them ends"},
 	{"system", 0, OPTION_FLAG, offsetof(struct record_options, system), 0, 0, NULL,
 	 "record every process on the machine"},
 	{"cgroup", 0, OPTION_TEXT, offsetof(struct record_options, cgroup), 0, 0, "PATH",
-	 "record every process in this cgroup (version 2) and those below it"},
+	 "record every process in this cgroup (version 2) and in those below it"},
 	{"follow", 0, OPTION_TEXT, offsetof(struct record_options, follow), 0, 0, "WHOM",
 	 "whether to record what recorded processes start: children, none (default: children)"},
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
 	 runtime_help},
 	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
-	 "sample what COMMAND allocates and frees, by a library in LD_PRELOAD: malloc (the C "
-	 "library's), python (objects and buffers of Python); java: what becomes of Java's "
-	 "samples"},
+	 "sample what COMMAND allocates and frees, with a library in LD_PRELOAD: malloc (the C "
+	 "library's), python (Python objects and buffers); java: outcome of Java's samples"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
-	 "--agent malloc"},
+	 "the same as --agent malloc"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
-	 "do not write to programs' memory: samplers are not switched on"},
+	 "do not write to programs' memory, so samplers stay off"},
 	{"writes", 0, OPTION_FLAG, offsetof(struct record_options, writes), 0, 0, NULL,
-	 "write to these with --system and --cgroup, too"},
+	 "also write to programs' memory with --system and --cgroup"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
-	 "say what is done at each step, and when; twice: the kernel's messages too"},
+	 "print each step with its time; twice: also the kernel's messages"},
 	{0},
 };
 
@@ -185,7 +184,7 @@ static bool cgroup_ended(const struct recording *recording)
 	if (!recording->options.cgroup || !cgroup_is_gone(recording->cgroup) ||
 	    session_has_targets(recording->session))
 		return false;
-	log_warning("--cgroup %s: was removed, and everybody who was in it has ended",
+	log_warning("--cgroup %s: was removed, and all of its processes have ended",
 		    recording->options.cgroup);
 	return true;
 }
@@ -259,8 +258,9 @@ static void tell_waiting(const struct recording *recording, bool *said)
 	if (*said || !recording->typed || clock_now() - recording->typed < TYPED_NOTICE_NS)
 		return;
 	*said = true;
-	log_info("the program got the Ctrl-C, too, and is recorded until it ends; another one "
-		 "ends the recording");
+	log_info(
+		"the program also got the Ctrl-C, and is recorded until it ends; press it again to "
+		"end the recording");
 }
 
 static void run(struct recording *recording)
@@ -299,7 +299,7 @@ static void run(struct recording *recording)
 	if (err) {
 		recording->reason = END_ERROR;
 		recording->failed = true;
-		log_error("%s: %s; recording stopped, the program goes on",
+		log_error("%s: %s; recording stopped, the program continues",
 			  recording_output(recording), strerror(-err));
 	}
 	if (recording->ended && recording->target &&
@@ -375,8 +375,8 @@ static void drop_capabilities(struct recording *recording)
 
 	/* Before Linux 6.6 probes are perf events, and 6.1 refuses later ones without them. */
 	if (!attach_multi_supported()) {
-		recording_step(recording, "capabilities are kept: this kernel wants them for "
-					  "probes of what is mapped later");
+		recording_step(recording, "capabilities are kept: this kernel needs them for "
+					  "probes of files mapped later");
 		return;
 	}
 	err = capabilities_drop(recording_rotates(recording) && recording->user.uid == 0);
@@ -436,7 +436,7 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 static int check_agent(struct record_options *options, bool attaches)
 {
 	if (options->malloc && options->agent) {
-		log_error("--malloc and --agent: only one agent at a time");
+		log_error("--malloc and --agent: use only one agent");
 		return -EINVAL;
 	}
 	if (options->malloc)
@@ -452,11 +452,10 @@ static int check_agent(struct record_options *options, bool attaches)
 		return -EINVAL;
 	}
 	if (attaches && options->agent_kind && !agent_attaches(options->agent_kind)) {
-		log_error(
-			"--agent %s: only for a COMMAND that gcprof starts. A program that runs "
-			"already has its allocator for good: to record one later, start it with %s "
-			"in LD_PRELOAD",
-			options->agent, agent_file(options->agent_kind));
+		log_error("--agent %s: only for a COMMAND that gcprof starts. A running program "
+			  "keeps its allocator: to record it later, start it with %s in "
+			  "LD_PRELOAD",
+			  options->agent, agent_file(options->agent_kind));
 		return -EINVAL;
 	}
 	return 0;
@@ -502,14 +501,14 @@ static int check_options(struct record_options *options, char **words)
 	if (options->kernel_stacks)
 		options->off_cpu = 1;
 	if (attach > 1 || (attach && *words)) {
-		log_error("a command, -p, --system and --cgroup: only one of them at a time");
+		log_error("use only one of a command, -p, --system and --cgroup");
 		return -EINVAL;
 	}
 	if (check_agent(options, attach > 0))
 		return -EINVAL;
 	if (!attach && !*words) {
 		log_error("no command to record\nTry 'gcprof record -- COMMAND [ARGUMENTS]', or -p "
-			  "PID for one that runs already.");
+			  "PID for a running one.");
 		return -EINVAL;
 	}
 	return 0;
@@ -580,7 +579,7 @@ static int record_run(int argc, char **argv)
 const struct command cmd_record = {
 	.name = "record",
 	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS] | -p PID[,PID] | --system | --cgroup PATH",
-	.summary = "record a program, started or running already, into a profile",
+	.summary = "record a new or running program into a profile",
 	.options = rows,
 	.needs_root = true,
 	.run = record_run,

@@ -45,7 +45,7 @@ static int check_targets(struct recording *recording)
 	if (err < 0)
 		return recording_fail(&problem);
 	if (recording->running.gone)
-		log_warning("%s (%zu such): only the others are recorded", problem.text,
+		log_warning("%s (%zu in total): only the others are recorded", problem.text,
 			    recording->running.gone);
 	return 0;
 }
@@ -103,7 +103,7 @@ static const char *why_unset(int err)
 {
 	return err == -ESTALE  ? "something else is mapped where its control block should be"
 	       : err == -ETIME ? "its memory does not answer"
-	       : err == -EPERM ? "--no-writes forbids to write to its memory"
+	       : err == -EPERM ? "--no-writes forbids writing to its memory"
 			       : strerror(-err);
 }
 
@@ -143,9 +143,9 @@ static void warn_without_names(const struct recording *recording)
 		return;
 	for (size_t i = 0; i < running->count; i++)
 		if (!drain_attached(recording->drain, (uint32_t)running->pids[i]))
-			log_warning("another gcprof may be recording, and process %d has no table "
-				    "of its names: types and functions that it announced before "
-				    "have numbers here",
+			log_warning("another gcprof may be recording, and process %d has no name "
+				    "table: types and functions that it announced before are shown "
+				    "as numbers",
 				    running->pids[i]);
 }
 
@@ -170,7 +170,8 @@ static int check_followed(struct recording *recording)
 		return EXIT_FAILURE;
 	}
 	if (gone)
-		log_warning("process %d ended before it could be recorded (%zu such)", last, gone);
+		log_warning("process %d ended before it could be recorded (%zu in total)", last,
+			    gone);
 	return 0;
 }
 
@@ -181,7 +182,7 @@ static int follow(struct recording *recording)
 						       running->count, false)
 				 : session_find_threads(recording->session);
 
-	return err ? recording_fail_errno("processes cannot be looked for", err)
+	return err ? recording_fail_errno("cannot search for processes", err)
 		   : check_followed(recording);
 }
 
@@ -197,8 +198,8 @@ static void warn_stopped(const struct running *running)
 		last = running->pids[i];
 	}
 	if (stopped)
-		log_warning("process %d is stopped, by a signal or a debugger (%zu such): nothing "
-			    "comes of it until it goes on",
+		log_warning("process %d is stopped by a signal or a debugger (%zu in total): it "
+			    "has no events until it continues",
 			    last, stopped);
 }
 
@@ -212,7 +213,8 @@ static void warn_probes(const struct recording *recording, const char *targets)
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	if (recording->options.cgroup && !session_has_targets(recording->session)) {
-		log_warning("no process is in %s: those that join it will be recorded", targets);
+		log_warning("no process is in %s; processes that join it will be recorded",
+			    targets);
 		return;
 	}
 	snprintf(text, sizeof(text),
@@ -221,7 +223,8 @@ static void warn_probes(const struct recording *recording, const char *targets)
 		 strcmp(why_not, no_runtime) ? why_not
 		 : recording->options.system ? "any process"
 					     : targets);
-	recording_warn_none(recording, text, "something that has them is loaded or started");
+	recording_warn_none(recording, text,
+			    "a library or program that has them is loaded or started");
 }
 
 /* They load it now; its probes are attached when the kernel side has reported its mapping. */

@@ -154,11 +154,12 @@ static void tell_cost(const struct recording *recording)
 	if (frequency)
 		log_info(
 			"recording took %.2f s of CPU time, %.1f%% of the machine since gcprof was "
-			"called: %.2f s of the programs' threads (BPF), %.2f s in gcprof",
+			"started: %.2f s on the programs' threads (BPF), %.2f s in gcprof",
 			(own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
 	else
-		log_info("recording took %.2f s of CPU time in gcprof, and of the programs' "
-			 "threads (BPF) what only timer samples tell (-F, and root or CAP_SYSLOG)",
+		log_info("recording took %.2f s of CPU time in gcprof; its cost on the programs' "
+			 "threads (BPF) is unknown without timer samples (-F, and root or "
+			 "CAP_SYSLOG)",
 			 own / 1e9);
 }
 
@@ -184,12 +185,12 @@ static void tell_overhead(const struct recording *recording, uint64_t end)
 	if (most.samples && store_count(recording->store, STREAM_ALLOC))
 		log_info("allocation samples were limited to as few as %" PRIu64
 			 " a second to stay within %g%% of the machine (--max-overhead): each "
-			 "tells its own period, so totals stay right",
+			 "carries its own period, so totals stay right",
 			 (uint64_t)CEILING_DEFAULT_RATE >> most.samples, allowed);
 	if (most.ticks)
 		log_info("the timer was slowed down to as little as %" PRIu64
-			 " Hz to stay within %g%% of the machine (--max-overhead): how much CPU "
-			 "time there was stays exact, functions have fewer samples",
+			 " Hz to stay within %g%% of the machine (--max-overhead): total CPU time "
+			 "stays exact, functions have fewer samples",
 			 options->frequency >> most.ticks, allowed);
 	if (most.calls)
 		log_info("single records of short system calls were limited to as few as %" PRIu64
@@ -198,8 +199,8 @@ static void tell_overhead(const struct recording *recording, uint64_t end)
 			 options->syscall_rate >> most.calls, allowed);
 	/* A minute's worth may have been used at once. */
 	if (throttle->controller.saved < 0 && all > OVERHEAD_SURE_NS)
-		log_info("recording took more than %g%% of the machine all the same: what takes "
-			 "the most can be left out (-F, --off-cpu, --faults, --system)",
+		log_info("recording still took more than %g%% of the machine: leave out what costs "
+			 "the most (-F, --off-cpu, --faults, --system)",
 			 allowed);
 }
 
@@ -221,8 +222,8 @@ static void tell_left(const struct recording *recording)
 					     i ? "," : "", left[i].pid);
 	}
 	if (count)
-		log_warning("the program ended, but processes that it started still run and are "
-			    "not recorded any more: %s%s; to record them: gcprof record -p %s",
+		log_warning("the program ended, but processes that it started still run and are no "
+			    "longer recorded: %s%s; to record them: gcprof record -p %s",
 			    names, count > shown ? " and others" : "", pids);
 }
 
@@ -243,7 +244,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	tell_overhead(recording, end);
 	tell_cost(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s%s", (double)(end - recording->start) / 1e9,
-		 streams, losses, size, files, recording->piped ? "the standard output" : output);
+		 streams, losses, size, files, recording->piped ? "standard output" : output);
 	if (recording->piped || recording->failed)
 		return;
 	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);

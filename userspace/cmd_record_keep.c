@@ -82,7 +82,7 @@ static void reap(struct recording *recording, bool wait)
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		tell(recording);
 	else
-		log_error("%s: %s; the recording goes on", recording->path,
+		log_error("%s: %s; recording continues", recording->path,
 			  WIFEXITED(status) ? strerror(WEXITSTATUS(status))
 					    : "the process that wrote it was killed");
 }
@@ -118,7 +118,7 @@ static void start_writer(struct recording *recording)
 	if (keeping->writer == 0)
 		write_apart(recording, sink);
 	if (keeping->writer < 0) {
-		log_error("%s: %s; the recording goes on", recording->path, strerror(errno));
+		log_error("%s: %s; recording continues", recording->path, strerror(errno));
 		keeping->writer = 0;
 	}
 	sink->close(sink);

@@ -39,10 +39,9 @@ void recording_check_output(struct recording *recording)
 	if (fstat(recording->file, &status) || status.st_nlink)
 		return;
 	recording->removed = true;
-	log_error(
-		"%s was removed or replaced while it is being written: the profile is lost unless "
-		"you copy /proc/%d/fd/* before the recording ends",
-		path, (int)getpid());
+	log_error("%s was removed or replaced while gcprof writes it: the profile is lost unless "
+		  "you copy /proc/%d/fd/* before the recording ends",
+		  path, (int)getpid());
 }
 
 /* Right after start-up: does the command exist, may we record, can the profile be written? */
@@ -55,7 +54,7 @@ int recording_open_output(struct recording *recording)
 	recording->piped = strcmp(path, "-") == 0;
 	if (recording->piped && isatty(STDOUT_FILENO)) {
 		log_error(
-			"-o -: the standard output is a terminal; send it to a file or a program");
+			"-o -: standard output is a terminal; redirect it to a file or a program");
 		return EXIT_FAILURE;
 	}
 	if (recording->piped) {
@@ -167,7 +166,7 @@ int recording_may(struct recording *recording)
 	/* Short: the caller waits for it. */
 	err = priority_raise();
 	if (err)
-		log_verbose("no priority for the recorder: %s", strerror(-err));
+		log_verbose("cannot raise the recorder's priority: %s", strerror(-err));
 	err = -pthread_create(&recording->loading.thread, NULL, load, recording);
 	recording->loading.runs = !err;
 	err = err ? err : opener_create(true, &recording->opener);
@@ -178,7 +177,7 @@ int recording_may(struct recording *recording)
 	if (!err)
 		err = files_create(recording->opener, &recording->files);
 	if (err)
-		return recording_fail_errno("the recorder cannot begin", err);
+		return recording_fail_errno("the recorder cannot start", err);
 	files_choose_runtimes(recording->files, recording->options.runtime_mask);
 	files_prepare(recording->files);
 	opener_prepare(recording->opener);
@@ -309,8 +308,8 @@ static void find_libraries(struct recording *recording, struct library_search *s
 					  .unwinder = recording->unwinder,
 					  .agent = recording->options.agent_kind};
 	if (err)
-		log_verbose("%s: its libraries are not known before it runs: %s",
-			    recording->command, strerror(-err));
+		log_verbose("%s: its libraries are unknown before it runs: %s", recording->command,
+			    strerror(-err));
 	else
 		libraries_visit_all(recording->libraries, read_library, search);
 }
@@ -325,8 +324,8 @@ static int choose_agent(struct recording *recording, struct agent_verdict *verdi
 		return 0;
 	agent_judge_end(kind, verdict);
 	if (verdict->harmful) {
-		log_warning("--agent %s: %s, with which the agent would not run: the program is "
-			    "started without it",
+		log_warning("--agent %s: %s; it would not run with the agent, so it is started "
+			    "without it",
 			    agent_name(kind), verdict->why);
 		return 0;
 	}
@@ -357,9 +356,9 @@ void recording_warn_none(const struct recording *recording, const char *why, con
 {
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached &&
 	    !session_stream(recording->session, STREAM_GC)->attached)
-		log_warning("%s: no allocation samples and no collections will be recorded, unless "
-			    "%s",
-			    why, unless);
+		log_warning(
+			"%s: no allocation samples and no collections will be recorded unless %s",
+			why, unless);
 }
 
 /*
@@ -432,7 +431,7 @@ static int follow_child(struct recording *recording, struct library_search *libr
 	if (code)
 		return code;
 	if (err)
-		return recording_fail_errno("the program cannot be followed", err);
+		return recording_fail_errno("cannot trace the program", err);
 	attach_probes(recording, libraries);
 	recording_warn_streams(recording);
 	recording_step(recording, "probes attached");
@@ -497,7 +496,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 out:
 	if (err == -EMFILE ||
 	    err == -ENOMEM) /* nothing was written yet: the file is not at fault */
-		return recording_fail_errno("the recorder cannot begin", err);
+		return recording_fail_errno("the recorder cannot start", err);
 	return err ? recording_fail_errno(recording_output(recording), err) : 0;
 }
 

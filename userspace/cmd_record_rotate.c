@@ -25,14 +25,14 @@ int recording_check_spans(struct record_options *options)
 
 	if (options->rotate &&
 	    span_parse(options->rotate, &options->rotate_ns, &options->rotate_bytes))
-		wrong = "--rotate: a time such as 10m, or a size such as 100M";
+		wrong = "--rotate: give a time such as 10m, or a size such as 100M";
 	else if (options->keep &&
 		 span_parse(options->keep, &options->keep_ns, &options->keep_bytes))
-		wrong = "--keep: a time such as 60s, or a size such as 100M";
+		wrong = "--keep: give a time such as 60s, or a size such as 100M";
 	else if (options->keep && options->rotate)
-		wrong = "--keep and --rotate: only one of them";
+		wrong = "use only one of --keep and --rotate";
 	else if ((options->rotate || options->keep) && strcmp(options->output, "-") == 0)
-		wrong = "--rotate and --keep: not with -o -, which is one profile";
+		wrong = "--rotate and --keep write several profiles: not with -o -";
 	else if ((options->after || options->when.count) && !options->keep)
 		wrong = "--when and --after: only with --keep";
 	if (wrong)

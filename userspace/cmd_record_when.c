@@ -123,7 +123,7 @@ int when_parse(const struct record_options *options, struct when **out)
 			  condition->limit < options->syscall_slow))
 			err = -ERANGE;
 		if (err == -ERANGE)
-			log_error("--when %s: shorter calls have no records of their own "
+			log_error("--when %s: shorter calls do not all have records "
 				  "(--syscalls slow=TIME)",
 				  options->when.items[i]);
 	}
@@ -278,7 +278,7 @@ void recording_when(struct recording *recording)
 		keeping->quiet =
 			now + options->after + (options->keep_ns ? options->keep_ns : QUIET_NS);
 		snprintf(keeping->why, sizeof(keeping->why), "%s", when->why);
-		log_info("%s: a snapshot is taken", keeping->why);
+		log_info("%s: taking a snapshot", keeping->why);
 		recording_ask(recording);
 	}
 	when->why[0] = '\0';

@@ -36,25 +36,25 @@ struct report_arguments {
 
 static const struct option_row rows[] = {
 	{"json", 0, OPTION_FLAG, offsetof(struct report_arguments, json), 0, 0, NULL,
-	 "print JSON for programs: times in ns, sizes in bytes"},
+	 "print JSON for scripts: times in ns, sizes in bytes"},
 	{"top", 0, OPTION_NUMBER, offsetof(struct report_arguments, top), 1, 1000000000, "N",
-	 "rows of each table at most (default 20; all with --json)"},
+	 "maximum rows of each table (default 20; all with --json)"},
 	{"width", 0, OPTION_NUMBER, offsetof(struct report_arguments, width), REPORT_WIDTH_MIN,
-	 REPORT_WIDTH_MAX, "N", "columns of the text (default the terminal's, $COLUMNS, or 100)"},
+	 REPORT_WIDTH_MAX, "N", "width of the text (default the terminal's, $COLUMNS, or 100)"},
 	{"sort", 0, OPTION_TEXT, offsetof(struct report_arguments, sort), 0, 0, "KEY",
 	 "order of rows: cpu, alloc, gc, survived, premature, live, syscalls ... (see the manual)"},
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
-	 "count only events of a function, module, type, thread, process, phase, time ..."},
+	 "select events by function, module, type, thread, process, phase, time ..."},
 	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,
-	 "show calls as a tree; --sort cpu, alloc, gc, syscalls or off-cpu chooses what counts"},
+	 "show the call tree; --sort cpu, alloc, gc, syscalls or off-cpu chooses the measure"},
 	{"callers", 0, OPTION_TEXT, offsetof(struct report_arguments, callers), 0, 0, "FUNCTION",
-	 "show as a tree who calls a function"},
+	 "show the callers of a function as a tree"},
 	{"callees", 0, OPTION_TEXT, offsetof(struct report_arguments, callees), 0, 0, "FUNCTION",
-	 "show as a tree what a function calls"},
+	 "show the callees of a function as a tree"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct report_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"recording", 0, OPTION_FLAG, offsetof(struct report_arguments, recording), 0, 0, NULL,
-	 "show the time that gcprof's BPF programs took among the functions and programs, too"},
+	 "count the time of gcprof's BPF programs as the program's"},
 	{"programs", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[10]), 0, 0, NULL,
 	 "show only processes by program; this and the next options may be combined"},
 	{"entries", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[11]), 0, 0, NULL,
@@ -62,7 +62,7 @@ static const struct option_row rows[] = {
 	{"functions", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[0]), 0, 0, NULL,
 	 "show only functions"},
 	{"gc", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[1]), 0, 0, NULL,
-	 "show only collections, and the longest pauses one by one"},
+	 "show only collections, and the longest pauses in detail"},
 	{"sites", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[2]), 0, 0, NULL,
 	 "show only where objects are allocated"},
 	{"types", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[3]), 0, 0, NULL,
@@ -80,9 +80,9 @@ static const struct option_row rows[] = {
 	{"faults", 0, OPTION_FLAG, offsetof(struct report_arguments, parts[9]), 0, 0, NULL,
 	 "show only page faults"},
 	{"histogram", 0, OPTION_TEXT, offsetof(struct report_arguments, histogram), 0, 0, "CALL",
-	 "show how long a system call took how often: read, or syscall:read"},
+	 "show the distribution of a system call's duration: read, or syscall:read"},
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
-	 "show more about the profile itself"},
+	 "show more detail about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -178,7 +178,7 @@ static void warn_of_state(const struct model *model)
 	else if (model->state == PROFILE_LARGE)
 		log_error("%s: %s", model->file, profile_state_text(model->state));
 	else if (model->state != PROFILE_COMPLETE)
-		log_warning("%s: the end of the profile is missing: it was read as far as it goes",
+		log_warning("%s: the end of the profile is missing; it was read up to the break",
 			    model->file);
 }
 
@@ -238,7 +238,7 @@ static int check_sort(const struct report_arguments *arguments)
 	enum call_measure measure;
 
 	if (!!arguments->tree + !!arguments->callers + !!arguments->callees > 1) {
-		log_error("one of --tree, --callers and --callees at a time");
+		log_error("use only one of --tree, --callers and --callees");
 		return -EINVAL;
 	}
 	if (wants_calls(arguments) && calls_measure(&empty, arguments->sort, &measure) < 0) {

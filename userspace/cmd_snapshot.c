@@ -70,8 +70,8 @@ static int ask(uint32_t pid)
 		close(fd);
 	if (err)
 		log_error("process %u: %s", pid,
-			  err == -EINVAL  ? "no gcprof record with --keep"
-			  : err == -EPERM ? "it is another user's: call gcprof by sudo"
+			  err == -EINVAL  ? "not a gcprof record --keep"
+			  : err == -EPERM ? "it belongs to another user: use sudo"
 					  : strerror(-err));
 	return err;
 }
@@ -87,27 +87,28 @@ static int snapshot_run(int argc, char **argv)
 	if (words < 0)
 		return EXIT_USAGE;
 	if (word && (parse_number(word, &number) || !number || number > INT32_MAX)) {
-		log_error("%s: not the number of a process\nTry 'gcprof snapshot --help'.", word);
+		log_error("%s: not a process number\nTry 'gcprof snapshot --help'.", word);
 		return EXIT_USAGE;
 	}
 	count = word ? 1 : find_recorders(&pid);
 	if (!count)
-		log_error("there is no gcprof record --keep");
+		log_error("no gcprof record --keep is running");
 	if (count > 1)
-		log_error("%zu processes of gcprof record --keep: name one by its number", count);
+		log_error("%zu gcprof record --keep are running: give the process number of one",
+			  count);
 	if (count != 1)
 		return EXIT_FAILURE;
 	pid = word ? (uint32_t)number : pid;
 	if (ask(pid))
 		return EXIT_FAILURE;
-	log_info("process %u writes a snapshot and says where it is", pid);
+	log_info("process %u writes a snapshot and prints its name", pid);
 	return 0;
 }
 
 const struct command cmd_snapshot = {
 	.name = "snapshot",
 	.usage = "[PID]",
-	.summary = "have a recorder (record --keep) write what it keeps",
+	.summary = "make a recorder (record --keep) write what it keeps",
 	.needs_root = true,
 	.run = snapshot_run,
 };

@@ -39,29 +39,29 @@ struct top_arguments {
 
 static const struct option_row rows[] = {
 	{"pid", 'p', OPTION_LIST, offsetof(struct top_arguments, processes), 0, 0, "PID",
-	 "watch running processes, with the children that they make from now on"},
+	 "watch running processes, and the children that they start from now on"},
 	{"system", 0, OPTION_FLAG, offsetof(struct top_arguments, system), 0, 0, NULL,
 	 "watch the whole machine"},
 	{"cgroup", 0, OPTION_TEXT, offsetof(struct top_arguments, cgroup), 0, 0, "PATH",
-	 "watch what is in a cgroup"},
+	 "watch the processes in a cgroup"},
 	{"delay", 'd', OPTION_TIME, offsetof(struct top_arguments, delay), 100000000,
-	 UINT64_C(3600000000000), "TIME", "of each page (default 1s)"},
+	 UINT64_C(3600000000000), "TIME", "time that each page covers (default 1s)"},
 	{"view", 0, OPTION_TEXT, offsetof(struct top_arguments, view), 0, 0, "TABLE",
-	 "table to begin with: functions, sites, types, pauses, calls, waits, threads or programs"},
+	 "initial table: functions, sites, types, pauses, calls, waits, threads or programs"},
 	{"sort", 0, OPTION_TEXT, offsetof(struct top_arguments, sort), 0, 0, "KEY",
-	 "order of rows, as of gcprof report"},
+	 "order of rows, as in gcprof report"},
 	{"once", 0, OPTION_FLAG, offsetof(struct top_arguments, once), 0, 0, NULL,
-	 "print one page and end, for scripts"},
+	 "print one page and exit, for scripts"},
 	{"times", 'n', OPTION_NUMBER, offsetof(struct top_arguments, times), 1, 1000000000, "N",
-	 "end after so many pages"},
+	 "exit after this many pages"},
 	{"json", 0, OPTION_FLAG, offsetof(struct top_arguments, json), 0, 0, NULL,
 	 "print each page as JSON, as gcprof report does"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct top_arguments, off_cpu), 0, 0, NULL,
-	 "watch time off the CPU, too"},
+	 "also watch time off the CPU"},
 	{"freq", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
-	 "timer samples a second (default 499)"},
+	 "timer samples per second and CPU (default 499)"},
 	{"record", 0, OPTION_LIST, offsetof(struct top_arguments, record), 0, 0, "OPTION",
-	 "an option of gcprof record, as --record=--malloc; may be given several times"},
+	 "an option for gcprof record, such as --record=--malloc; may be given several times"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -180,7 +180,7 @@ static int show(struct top *top)
 	snprintf(bottom, sizeof(bottom),
 		 "f functions s sites t types g pauses c calls w waits h threads p programs | "
 		 "o order, space %s, W write, q quit",
-		 top->paused ? "GO ON" : "pause");
+		 top->paused ? "RESUME" : "pause");
 	if (!err && top->tty)
 		screen_show(text, *top->note ? top->note : bottom);
 	else if (!err)
@@ -390,7 +390,8 @@ static bool is_sensible(const struct top_arguments *arguments, const char *comma
 		return false;
 	}
 	if (!command && !arguments->processes.count && !arguments->system && !arguments->cgroup) {
-		log_error("watch what? A command behind --, -p PID, --system or --cgroup PATH\n"
+		log_error("nothing to watch: give a command after --, -p PID, --system or --cgroup "
+			  "PATH\n"
 			  "Try 'gcprof top --help'.");
 		return false;
 	}
@@ -415,7 +416,7 @@ static int run(int argc, char **argv)
 	err = words ? segments_start(words, &top.segments) : -ENOMEM;
 	free(words);
 	if (err) {
-		log_error("top cannot begin: %s", strerror(-err));
+		log_error("top cannot start: %s", strerror(-err));
 		return EXIT_FAILURE;
 	}
 	signals = stop_signals_open(true);
@@ -434,7 +435,7 @@ static int run(int argc, char **argv)
 const struct command cmd_top = {
 	.name = "top",
 	.usage = "[OPTIONS] -- COMMAND [ARGUMENTS]   (or -p PID, --system, --cgroup PATH)",
-	.summary = "show what runs, while it runs",
+	.summary = "show a live view of running programs",
 	.options = rows,
 	.needs_root = true,
 	.run = run,

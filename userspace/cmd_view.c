@@ -32,11 +32,11 @@ struct view_arguments {
 
 static const struct option_row rows[] = {
 	{"port", 'p', OPTION_NUMBER, offsetof(struct view_arguments, port), 1, 65535, "N",
-	 "port to serve it on, loopback only (default any free one)"},
+	 "loopback port to serve it on (default: any free one)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct view_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"html", 0, OPTION_FLAG, offsetof(struct view_arguments, html), 0, 0, NULL,
-	 "serve it as a page of its own, which needs no network"},
+	 "serve it as an HTML page, which needs no network"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
 const struct command cmd_view = {
 	.name = "view",
 	.usage = "[OPTIONS] [FILE]",
-	.summary = "show a profile in the Firefox Profiler, or as a page",
+	.summary = "show a profile in the Firefox Profiler, or as an HTML page",
 	.options = rows,
 	.run = run,
 };

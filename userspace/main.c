@@ -30,8 +30,8 @@ static void print_help(FILE *out)
 		     "Commands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i]->name, commands[i]->summary);
-	fprintf(out, "\n'gcprof COMMAND --help' shows a command's options; 'gcprof --version' the "
-		     "version.\n");
+	fprintf(out, "\n'gcprof COMMAND --help' shows a command's options; 'gcprof --version' "
+		     "shows the version.\n");
 }
 
 static const struct command *find(const char *word)
@@ -85,7 +85,7 @@ static int give_up_root(bool needs_root)
 	}
 	err = needs_root ? 0 : invoker_become(&invoker);
 	if (err) {
-		log_error("cannot become user %u for good: %s", (unsigned)invoker.uid,
+		log_error("cannot become user %u permanently: %s", (unsigned)invoker.uid,
 			  strerror(-err));
 		return EXIT_FAILURE;
 	}

@@ -73,7 +73,7 @@ setup() {
 	done < <(head -n 3 <<<"$told")
 	"$GCPROF" report --gc --width 100 slow >pauses.txt
 	grep -q '^Longest pauses (10 of' pauses.txt
-	tr -s ' \n' ' ' <pauses.txt | grep -q 'Of what it kept ([^)]*)[^(]*record of read_record < read_batch'
+	tr -s ' \n' ' ' <pauses.txt | grep -q 'Objects it kept ([^)]*)[^(]*record of read_record < read_batch'
 	same "rows that were asked for" 2 "$("$GCPROF" report --gc --json --top 2 slow | jq '.pauses | length')"
 }
 
@@ -88,7 +88,7 @@ setup() {
 		length > 0' stalls.json
 	jq -e '[.pauses[] | .tid as $tid | .longest[] | select(.tid == $tid)] == []' stalls.json
 	"$GCPROF" report --gc --width 100 stalls.data >stalls.txt
-	grep -q 'Meanwhile: stalls ([0-9]*) in read(' stalls.txt
+	grep -q 'During the pause: stalls ([0-9]*) in read(' stalls.txt
 }
 
 @test "filters divide what there is" {
@@ -101,7 +101,7 @@ setup() {
 	same "samples before and after" "$("$GCPROF" report --json slow | jq .alloc.samples)" $((first + rest))
 	run jq -c '[.alloc.types[].name]' <("$GCPROF" report --json --types --filter type=batch slow)
 	same "types" "$output" '["batch"]'
-	"$GCPROF" report --filter function=nosuch slow | grep -q 'Nothing is: names are those'
+	"$GCPROF" report --filter function=nosuch slow | grep -q 'Nothing matches. Names are those'
 	! "$GCPROF" report --filter function=main slow | grep 'Nothing is' || false
 	run "$GCPROF" report --filter colour=red slow
 	[ "$status" = 2 ]

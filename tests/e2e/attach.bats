@@ -435,7 +435,7 @@ lose_begins() { # COUNT COMMANDS
 	wait "$recorder" || status=$?
 	cat record.log
 	same status "$status" 0
-	grep -q 'was removed, and everybody who was in it has ended' record.log
+	grep -q 'was removed, and all of its processes have ended' record.log
 	"$GCPROF" info >info
 	grep -q 'complete' info
 }
@@ -514,7 +514,7 @@ has_children() { # PID NAME COUNT
 	expect 'not a list of process numbers' -p "$$,x"
 	expect '^gcprof: error: --pid: must not be empty' -p ''
 	expect 'thread of the kernel' -p 2
-	expect 'only one of them' -p 2 -- true
+	expect 'use only one of' -p 2 -- true
 	expect 'no such cgroup' --cgroup not/there
 	expect 'not a folder of the cgroup hierarchy' --cgroup /tmp
 	expect 'either children or none' --follow all -- true

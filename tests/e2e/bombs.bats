@@ -33,7 +33,7 @@ explode() { # KIND COUNT VERB...
 		explode ${bomb%:*} ${bomb#*:} report
 		same "status, $bomb" $code 1
 		grep -F 'only its beginning was read' log
-		grep -F 'Of this profile only the beginning was read' out
+		grep -F 'Only the beginning of this profile was read' out
 		rm "${bomb%:*}.data"
 	done
 	explode totals 500000 report --json

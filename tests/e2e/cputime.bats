@@ -95,7 +95,7 @@ shared() { # TICKS
 	exact .cpu.on_cpu_ns
 	adds_up
 	shared 2
-	"$GCPROF" report | grep 'timer 999 Hz, later slower to cost less'
+	"$GCPROF" report | grep 'timer 999 Hz, later reduced to limit the cost'
 	# The first 10,000 stand for one tick each, and those between a sample and the next look. A tick that
 	# came late stands for those before it.
 	"$GCPROF" dump | jq -s '[.[] | select(.record == "cpu") | [.ticks, 1] | max] | group_by(.) |
@@ -129,7 +129,7 @@ shared() { # TICKS
 	done
 	holds '([.threads[].queued_ns] | add) as $all | .cpu.queued_ns == $all and $all > .cpu.on_cpu_ns'
 	"$GCPROF" report >report
-	tr -s ' \n' ' ' <report | grep -qE 'threads could have run but had no CPU.*Threads could have run for .* but waited for a CPU'
+	tr -s ' \n' ' ' <report | grep -qE 'Threads were ready to run but had no CPU.*Threads were ready to run for .* but waited for a CPU'
 	same 'in SQL' "$("$GCPROF" query --format csv 'SELECT sum(queued_ns) FROM threads' | tail -n 1)" \
 		"$(jq '[.threads[].queued_ns] | add' report.json)"
 }

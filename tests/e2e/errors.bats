@@ -86,7 +86,7 @@ expect() { # STATUS PATTERN ARGUMENTS...
 # Shell code: allocates until the recorder has said, in the file told, that it gave up; for a while.
 # shellcheck disable=SC2016 # the inner shell's variables
 until_told='"$1" --seconds 300 & i=0
-	until grep -q "recording stopped, the program goes on" told || [ $i = 600 ]; do
+	until grep -q "recording stopped, the program continues" told || [ $i = 600 ]; do
 		sleep 0.1
 		i=$((i + 1))
 	done
@@ -103,7 +103,7 @@ until_told='"$1" --seconds 300 & i=0
 	umount small
 	cat told
 	same status $code 1
-	grep -qi 'no space left on device; recording stopped, the program goes on' told
+	grep -qi 'no space left on device; recording stopped, the program continues' told
 	[ -e finished ]
 	run "$GCPROF" info copy
 	echo "$output"
@@ -123,7 +123,7 @@ ignored() {
 		"$GCPROF" "$until_told" "$WORKLOADS/churn" >out 2>told || code=$?
 	cat told
 	same status $code 1
-	grep -qi 'file too large; recording stopped, the program goes on' told
+	grep -qi 'file too large; recording stopped, the program continues' told
 	[ -e finished ]
 	"$GCPROF" record -o y -- grep SigIgn /proc/self/status >with 2>/dev/null
 	same 'ignored signals' "$(ignored <with)" "$(ignored </proc/self/status)"

@@ -40,7 +40,7 @@ is_near() { # BLOCKS
 	same 'windows in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM call_windows' | tail -n 1 | tr -d '\r')" \
 		"$(jq .syscall_traced_ns estimate.json)"
 	"$GCPROF" report >text
-	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* What has a ~ is an estimate'
+	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* ~ marks estimates'
 	grep -qE '^ +~[0-9.]+ [kM]? .* write$' text
 	"$GCPROF" info | grep -q 'system calls traced for .* their totals are estimates'
 	# One of each is exact where all were traced.

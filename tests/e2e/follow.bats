@@ -151,13 +151,13 @@ has_item() {
 	started+=("$pid")
 	kill -0 "$pid"
 	cat record.log
-	grep -q "not recorded any more: sleep ($pid); to record them: gcprof record -p $pid\$" record.log
+	grep -q "no longer recorded: sleep ($pid); to record them: gcprof record -p $pid\$" record.log
 	# Not one that ends before.
 	record -- sh -c 'sleep 0.1 & sleep 0.1; wait' 3>&-
-	absent 'not recorded any more' record.log
+	absent 'no longer recorded' record.log
 	# Nor where the program itself goes on.
 	record --duration 300ms -- sleep 600 3>&-
-	absent 'not recorded any more' record.log
+	absent 'no longer recorded' record.log
 	for pid in $("$GCPROF" dump | jq -r 'select(.record == "process").pid'); do
 		started+=("$pid")
 	done

@@ -203,7 +203,7 @@ right_sums() { # NODES
 	need_java
 	run record --runtime go,none -- true
 	[ "$status" = 2 ]
-	grep -F -- '--runtime none: unknown; runtimes to be recorded: auto (all that are known), none, hotspot, go' record.log
+	grep -F -- '--runtime none: unknown; runtimes to record: auto (all known), none, hotspot, go' record.log
 	record --runtime go -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
 	holds '.streams.gc.attached | not'
 	"$GCPROF" doctor --json java >doctor.json

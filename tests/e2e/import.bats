@@ -58,7 +58,7 @@ run_pypy() {
 @test "what is no profile is refused" {
 	run "$GCPROF" import vmprof /etc/passwd
 	same "status" "$status" 1
-	[[ $output == *'no profile of VMProf'* ]]
+	[[ $output == *'not a VMProf profile'* ]]
 	[ ! -e gcprof.data ]
 	run "$GCPROF" import vmprof missing.prof
 	same "no such file" "$status" 1

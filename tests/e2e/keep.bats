@@ -318,7 +318,7 @@ near() { # WHAT A B BY
 	same status "$code" 1
 	grep -q "error: small/x-0002.data: No space" record.log
 	[ -n "$(said bytes)" ]
-	grep -q 'the recording goes on' record.log
+	grep -q 'recording continues' record.log
 }
 
 # It has started: before, all signals are blocked for moments, while it starts others.
@@ -331,7 +331,7 @@ takes_usr2() { # PID
 	need_root
 	run "$GCPROF" snapshot $$
 	same status "$status" 1
-	grep -q 'no gcprof record with --keep' <<<"$output"
+	grep -q 'not a gcprof record --keep' <<<"$output"
 	"$GCPROF" record -v --keep 10s -o x.data -- sleep 60 2>record.log 3>&- &
 	keeper=$!
 	started+=("$keeper")

@@ -194,7 +194,7 @@ used() { # PID
 	# Beginning and end of the recording lie within, so it has less, but never more.
 	holds ".cpu.on_cpu_ns < $spent * 1.001e9 + 2e7 and .cpu.on_cpu_ns > $spent * 0.3e9"
 	"$GCPROF" report >report
-	grep -q 'timer 999 Hz, later slower to cost less' report
+	grep -q 'timer 999 Hz, later reduced to limit the cost' report
 	# Whoever says how many he wants gets them.
 	"$GCPROF" record -F 999 --max-overhead 0.01 -p "$program" --duration 3s 2>record.log
 	absent 'the timer was slowed down' record.log
@@ -252,8 +252,8 @@ recorded() { # ASC|DESC SECONDS
 	record --max-overhead off -- bash -c 'dd if=/dev/zero of=/dev/null bs=1 count=1000000 2>/dev/null; times'
 	# bash's second line: user and system time of its children.
 	took=$(awk 'END { split($0, t, /[ms ]+/); print (t[1] * 60 + t[2] + t[3] * 60 + t[4]) * 1e9 }' out)
-	grep -qE 'recording took [0-9.]+ s of CPU time, [0-9.]+% of the machine .*: [0-9.]+ s of the programs' record.log
-	"$GCPROF" report | grep -q 'recording it (BPF programs)'
+	grep -qE 'recording took [0-9.]+ s of CPU time, [0-9.]+% of the machine .*: [0-9.]+ s on the programs' record.log
+	"$GCPROF" report | grep -q "gcprof's own BPF programs"
 	holds '.cpu | .recording_ns > 0.2 * .on_cpu_ns and .recording_ns < .on_cpu_ns'
 	# It is a part of what the kernel charged to the program.
 	jq -en --argjson took "$took" --slurpfile report report.json \

@@ -200,7 +200,7 @@ right_ends() {
 	[[ $output = *'--agent ruby: malloc, python or java'* ]]
 	run "$GCPROF" record --malloc --agent python -- true
 	[ "$status" = 2 ]
-	[[ $output = *'only one agent at a time'* ]]
+	[[ $output = *'use only one agent'* ]]
 }
 
 @test "a program that runs already is refused, and one with the agent can be recorded later" {

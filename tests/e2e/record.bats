@@ -195,7 +195,7 @@ typed() { # SCRIPT PATTERN FILE...
 	holds '.end_reason == "program ended" and .exit_status == 7'
 	# It goes on: a second one is for the recorder, which says so.
 	typed 'trap "echo >got" INT; echo >ready; until [ -e go ]; do sleep 0.1; done; echo >finished' '' ready \
-		'another one ends the recording' record.log
+		'press it again to end the recording' record.log
 	[ -s got ]
 	same 'second' "$(cat code)" 130
 	[ ! -e finished ]

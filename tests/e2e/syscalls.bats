@@ -97,7 +97,7 @@ count() { # NAME
 	same 'time off the CPU' "$(jq .root.total_off_cpu_ns callers.json)" \
 		"$(ask '.functions[] | select(.name == "do_sleep") | .off_cpu_ns')"
 	same 'sorted by' "$(jq -r .sorted_by callers.json)" off_cpu_ns
-	"$GCPROF" report --callers do_sleep --sort off-cpu | grep -F 'Who calls do_sleep (by time off the CPU)'
+	"$GCPROF" report --callers do_sleep --sort off-cpu | grep -F 'Callers of do_sleep (by time off the CPU)'
 }
 
 @test "--syscall-stacks: every recorded call has a stack" {
@@ -174,7 +174,7 @@ selects() { # CALL TRUTH TERM
 	selects write 500000 'thread=dd'
 	"$GCPROF" report --filter "time=..${border}ms" >text
 	grep -qE '^ +~[0-9.]+ k .* write$' text
-	tr -s ' \n' ' ' <text | grep -q 'What has a ~ is an estimate'
+	tr -s ' \n' ' ' <text | grep -q '~ marks an estimate'
 	# All agree: the whole, what a process decides, single records with what they stand for.
 	holds '[.syscalls[] | select(.name == "write") | .count, .estimated] == [500000, false]'
 	"$GCPROF" report --json --filter process=dd |
@@ -191,7 +191,7 @@ selects() { # CALL TRUTH TERM
 	record --syscalls slow=1s -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
 	"$GCPROF" report --json --filter thread=dd |
 		jq -e '.syscalls == [] and .syscalls_left_out > 2000 and .syscalls_left_out_why == "not recorded one by one"'
-	"$GCPROF" report --filter thread=dd | tr -s ' \n' ' ' | grep -q 'not known how many are selected'
+	"$GCPROF" report --filter thread=dd | tr -s ' \n' ' ' | grep -q 'unknown how many are selected'
 	holds '.syscalls_left_out == 0 and .syscalls_left_out_why == null'
 }
 

@@ -61,7 +61,7 @@ setup() {
 @test "what cannot be watched: a sentence, and its status" {
 	run "$GCPROF" top
 	same status "$status" 2
-	grep -q 'watch what?' <<<"$output"
+	grep -q 'nothing to watch' <<<"$output"
 	run "$GCPROF" top --view nothing -p 1
 	same status "$status" 2
 	grep -q 'the tables are functions' <<<"$output"
@@ -92,7 +92,7 @@ setup() {
 	key o
 	wait_until shows 'by cpu'
 	key Space
-	wait_until shows 'space GO ON'
+	wait_until shows 'space RESUME'
 	screen >first
 	sleep 1
 	screen >second

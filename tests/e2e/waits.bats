@@ -49,7 +49,7 @@ load common
 		.[0].off_cpu_count == .[1].count and .[1].count >= 10)'
 	# And the report says that no function has them.
 	holds '.off_cpu.with_stack_ns == 0 and .off_cpu.total_ns == ([.waits[].total_ns] | add)'
-	"$GCPROF" report --off-cpu | tr -s ' \n' ' ' | grep -q '0%, have a stack and are told by function'
+	"$GCPROF" report --off-cpu | tr -s ' \n' ' ' | grep -q '0%, have a stack and are shown by function'
 	# The longest wait is known as well: within the longest call, at least as long as the mean.
 	record --off-cpu --off-cpu-min 1h -- sleep 0.8
 	holds '([.waits[], .syscalls[] | select(.name == "clock_nanosleep")] |

@@ -85,7 +85,7 @@ TEST(what_is_no_file_is_refused)
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	CHECK(!bind(fd, (struct sockaddr *)&name, sizeof(name)));
 	CHECK_EQ(output_file_open("socket"), -ENXIO);
-	CHECK(strstr(output_file_error(-ENXIO), "neither a file"));
+	CHECK(strstr(output_file_error(-ENXIO), "not a file"));
 	CHECK_EQ(size_of("file"), 4);
 	leave();
 }

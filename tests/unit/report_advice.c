@@ -169,7 +169,7 @@ TEST(code_without_names_is_told_with_its_process)
 	model.functions = functions;
 	model.n_functions = 2;
 	model.cpu.on_cpu_ns = 9 * second;
-	CHECK(says(&model, "unnamed_code", "code that java made at run time"));
+	CHECK(says(&model, "unnamed_code", "code without names that java made at run time"));
 	functions[1].cpu_total_ns = 1e8;
 	CHECK(!says(&model, "unnamed_code", ""));
 	functions[1].cpu_total_ns = 2e9;
@@ -202,10 +202,10 @@ TEST(doubtful_figures_are_called_so)
 	CHECK(!says(&model, "few_samples", ""));
 	model.gc.reasons[4].count = 3;
 	model.gc.reasons[4].total_ns = second;
-	CHECK(says(&model, "explicit_collections", "asked for 3 collections"));
+	CHECK(says(&model, "explicit_collections", "requested 3 collections"));
 	model.gc.stop_max_ns = 50000000;
 	model.gc.stop_ns = 90000000;
-	CHECK(says(&model, "slow_stops", "once 50.0 ms"));
+	CHECK(says(&model, "slow_stops", "at most 50.0 ms"));
 }
 
 /* The order that was asked for, in every table that knows it. */

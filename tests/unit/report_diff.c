@@ -257,7 +257,7 @@ TEST(it_is_printed_for_people_and_programs)
 	CHECK_EQ(fclose(out), 0);
 	CHECK(strstr(text, "Allocated by type") != NULL);
 	CHECK(strstr(text, "more  A\n") != NULL);
-	CHECK(strstr(text, "The other 3 differ no more than may be noise.") != NULL);
+	CHECK(strstr(text, "The other 3 differ by no more than possible noise.") != NULL);
 	object = as_json(&diff);
 	row = json_array_get(json_object_get(object, "types"), 0);
 	CHECK_STR(json_string_value(json_object_get(row, "name")), "A");

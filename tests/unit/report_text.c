@@ -112,7 +112,7 @@ TEST(it_says_what_there_is)
 		"exit status 0",
 		"somewhere-else",
 		"not recorded: sched (not asked for)",
-		"40 pauses for collections",
+		"40 collection pauses",
 		"timer 999 Hz; an allocation sample every 512 KiB",
 		"gc_minor_collect",
 		"(index-file path)",
@@ -330,8 +330,8 @@ static void check_rarely(uint32_t reason, const char *expected)
 
 TEST(report_text_says_why_samples_came_less_often)
 {
-	check_rarely(GCPROF_PERIOD_CEILING, ", at times only every 10.0 KiB to bound the cost\n");
-	check_rarely(GCPROF_PERIOD_REQUEST, ", at times only every 10.0 KiB\n");
+	check_rarely(GCPROF_PERIOD_CEILING, ", at times every 10.0 KiB to limit the cost\n");
+	check_rarely(GCPROF_PERIOD_REQUEST, ", at times every 10.0 KiB\n");
 }
 
 TEST(units_have_three_digits)

@@ -66,9 +66,9 @@ static bool find_lost(const struct model *model, struct words *words)
 		if (model->streams[i].lost)
 			fprintf(words->evidence, "%s%s %s", named++ ? ", " : "",
 				model->streams[i].name, unit_count(model->streams[i].lost).text);
-	fprintf(words->evidence, "): the figures of these are too small.");
-	fprintf(words->remedy, "Record with fewer events: a lower -F, a larger -R, a lower "
-			       "--syscall-rate, or with less else on the machine.");
+	fprintf(words->evidence, "): their figures are too low.");
+	fprintf(words->remedy, "Record fewer events (a lower -F, a larger -R, a lower "
+			       "--syscall-rate), or reduce other load on the machine.");
 	return true;
 }
 
@@ -81,12 +81,12 @@ static bool find_unfinished_stacks(const struct model *model, struct words *word
 	cut -= guessed < cut ? guessed : cut;
 	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
 		return false;
-	fprintf(words->evidence, "%s of %s stacks end early: totals of callers are too small.",
+	fprintf(words->evidence, "%s of %s stacks are truncated: totals of callers are too low.",
 		unit_percent((double)cut / (double)stacks->samples).text,
 		unit_count(stacks->samples).text);
 	fprintf(words->remedy,
-		"The reasons stand under Losses; code without frame information or frame pointers "
-		"is the usual one.");
+		"See Losses for the reasons; the usual one is code without frame information or "
+		"frame pointers.");
 	return true;
 }
 
@@ -98,11 +98,11 @@ static bool find_guessed_stacks(const struct model *model, struct words *words)
 	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
 		return false;
 	fprintf(words->evidence,
-		"%s of %s stacks go through code without unwind rows, by its frame pointers: a "
-		"caller may be missing there.",
+		"%s of %s stacks were unwound by frame pointers through code without unwind rows: "
+		"callers may be missing there.",
 		unit_percent((double)guessed / (double)stacks->samples).text,
 		unit_count(stacks->samples).text);
-	fprintf(words->remedy, "Code that is made at run time has none. Build other code with "
+	fprintf(words->remedy, "Code made at run time has no unwind rows. Build other code with "
 			       "-fno-omit-frame-pointer, or with frame information.");
 	return true;
 }
@@ -115,7 +115,7 @@ static bool find_few_samples(const struct model *model, struct words *words)
 		return false;
 	fprintf(words->evidence,
 		"Only %" PRIu64 " allocation%s sampled: the total may be anywhere from %s to %s, "
-		"and single types and sites are less certain still.",
+		"and single types and sites are even less certain.",
 		alloc->samples, plural(alloc->samples, "[ was|s were]").text,
 		unit_bytes(alloc->bytes.low).text, unit_bytes(alloc->bytes.high).text);
 	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
@@ -147,15 +147,14 @@ static bool find_premature_promotion(const struct model *model, struct words *wo
 	if (!site || premature < 20 * (double)model->alloc.period || premature < promoted / 3)
 		return false;
 	fprintf(words->evidence,
-		"%s of the %s that were promoted were dead by the next major collection; %s of "
-		"that "
-		"come from ",
+		"%s of the %s promoted was dead by the next major collection; %s of that comes "
+		"from ",
 		unit_percent(premature / promoted).text, unit_bytes(promoted).text,
 		unit_percent(site->life.premature_bytes / premature).text);
 	write_site(words->evidence, site);
 	fprintf(words->evidence, ", which caused %s of collection time.",
 		unit_time(site->gc_ns).text);
-	fprintf(words->remedy, "Let these objects die sooner (keep fewer of them at a time), or "
+	fprintf(words->remedy, "Shorten the lifetime of these objects (keep fewer at a time), or "
 			       "make the nursery larger");
 	if (model->gc.nursery_bytes)
 		fprintf(words->remedy, " than %s",
@@ -179,7 +178,7 @@ static bool find_small_nursery(const struct model *model, struct words *words)
 	fprintf(words->remedy, "Make the nursery larger");
 	if (gc->nursery_bytes)
 		fprintf(words->remedy, " (%s now)", unit_bytes((double)gc->nursery_bytes).text);
-	fprintf(words->remedy, ": fewer collections do the same work.");
+	fprintf(words->remedy, ": fewer collections then do the same work.");
 	return true;
 }
 
@@ -195,17 +194,17 @@ static bool find_costly_site(const struct model *model, struct words *words)
 	if (!site || pauses < 0.05 * wall_of(model) || site->gc_ns < pauses / 4 ||
 	    site->life.samples < 10)
 		return false;
-	fprintf(words->evidence, "%s of the time in collections is caused by what ",
+	fprintf(words->evidence, "%s of the time in collections is caused by allocations in ",
 		unit_percent(site->gc_ns / pauses).text);
 	write_site(words->evidence, site);
-	fprintf(words->evidence, " allocates: %s", unit_bytes(site->bytes.value).text);
+	fprintf(words->evidence, ": %s", unit_bytes(site->bytes.value).text);
 	if (site->type)
 		fprintf(words->evidence, " of type %.60s", site->type);
 	if (site->survived.value >= 0)
-		fprintf(words->evidence, ", of which %s survive",
+		fprintf(words->evidence, ", of which %s survives",
 			unit_percent(site->survived.value).text);
 	fprintf(words->evidence, ".");
-	fprintf(words->remedy, "Allocating or keeping less there pays most.");
+	fprintf(words->remedy, "Allocate or keep less there first.");
 	return true;
 }
 
@@ -218,23 +217,23 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 	if (worse->max_ns < 100000000)
 		return false;
 	fprintf(words->evidence,
-		"The longest pause, of a %s collection, took %s; 99 %% of %s took %s "
+		"The longest pause, in a %s collection, took %s; 99 %% of %s took %s "
 		"or less.",
 		worse == minor ? "minor" : "major", unit_time((double)worse->max_ns).text,
 		unit_count(worse->count).text, unit_time((double)worse->p99_ns).text);
 	if (longest && longest->sums.own_wait_ns > longest->pause_ns / 2) {
-		fprintf(words->evidence, " For %s of the longest its thread was off the CPU.",
+		fprintf(words->evidence, " Its thread was off the CPU for %s of it.",
 			unit_time((double)longest->sums.own_wait_ns).text);
-		fprintf(words->remedy, "Look for what else ran then, or what the collector waited "
-				       "for: report --gc and --off-cpu.");
+		fprintf(words->remedy, "See what else ran then, or what the collector waited for: "
+				       "report --gc and --off-cpu.");
 		return true;
 	}
 	fprintf(words->remedy, "%s",
 		worse == minor
-			? "Minor pauses grow with what they copy: report --gc tells whose objects "
-			  "those were in the longest ones, and what these held up."
-			: "If the collector can work in steps, see why it did not: a full "
-			  "collection was asked for, or the heap ran full.");
+			? "Minor pauses grow with the bytes they copy: report --gc shows whose "
+			  "objects the longest ones copied, and what they delayed."
+			: "If the collector can work in steps, find out why it did not: the "
+			  "program asked for a full collection, or the heap was full.");
 	return true;
 }
 
@@ -277,15 +276,14 @@ static bool find_stalled_calls(const struct model *model, struct words *words)
 	if (!worst || (double)worst->in_gc_ns < 0.01 * wall_of(model))
 		return false;
 	fprintf(words->evidence,
-		"%s of %s %s of %s %s open while a collection ran, for %s of their %s.",
+		"%s of %s %s of %s %s in progress during a collection, for %s of their %s.",
 		figure_of(worst, worst->in_gc_count).text, figure_of(worst, worst->count).text,
 		plural(worst->count, "call[|s]").text, worst->name,
 		plural(worst->in_gc_count, "[was|were]").text,
 		unit_time((double)worst->in_gc_ns).text, unit_time((double)worst->total_ns).text);
 	fprintf(words->remedy,
-		"The thread could not go on until the pause was over, or waited anyway: compare "
-		"with "
-		"--filter during=syscall:%s.",
+		"The thread could not continue until the pause was over, or waited anyway: "
+		"compare with --filter during=syscall:%s.",
 		worst->name);
 	return true;
 }
@@ -298,7 +296,7 @@ static bool find_explicit(const struct model *model, struct words *words)
 	if (!count || ns < 0.02 * wall_of(model))
 		return false;
 	fprintf(words->evidence,
-		"The program itself asked for %s collection%s, which took %s (%s of wall time).",
+		"The program itself requested %s collection%s, which took %s (%s of wall time).",
 		unit_count(count).text, plural(count, "[|s]").text, unit_time(ns).text,
 		unit_percent(ns / wall_of(model)).text);
 	fprintf(words->remedy, "Let the collector decide when to collect.");
@@ -311,7 +309,7 @@ static bool find_slow_stops(const struct model *model, struct words *words)
 
 	if (gc->stop_max_ns < 1000000 || (double)gc->stop_ns < 0.1 * pauses_of(model))
 		return false;
-	fprintf(words->evidence, "%s of the pauses went by until all threads had stopped, once %s.",
+	fprintf(words->evidence, "Stopping all threads took %s of the pauses, at most %s.",
 		unit_percent((double)gc->stop_ns / pauses_of(model)).text,
 		unit_time((double)gc->stop_max_ns).text);
 	fprintf(words->remedy,
@@ -332,8 +330,8 @@ static bool find_failing_calls(const struct model *model, struct words *words)
 	fprintf(words->evidence, "%s of %s calls of %s failed.",
 		figure_of(worst, worst->errors).text, figure_of(worst, worst->count).text,
 		worst->name);
-	fprintf(words->remedy, "If it keeps asking for something that is rarely there, let it "
-			       "remember the answer.");
+	fprintf(words->remedy, "If the program keeps asking for something that rarely exists, "
+			       "cache the answer.");
 	return true;
 }
 
@@ -367,8 +365,7 @@ static bool find_many_calls(const struct model *model, struct words *words)
 	return true;
 }
 
-/* Code made at run time whose names were not written down: that of the process that has most. */
-/* A machine, or a container, with too few CPUs for what it does. */
+/* A machine, or a container, with too few CPUs for its load. */
 static bool find_queues(const struct model *model, struct words *words)
 {
 	double queued = (double)model->cpu.queued_ns, cpu = (double)model->cpu.on_cpu_ns;
@@ -376,15 +373,16 @@ static bool find_queues(const struct model *model, struct words *words)
 	if (queued < QUEUED_MIN_NS || queued < 0.25 * (queued + cpu))
 		return false;
 	fprintf(words->evidence,
-		"Threads could have run for %s but waited for a CPU, %s of the time that they "
-		"wanted one.",
+		"Threads were ready to run for %s but waited for a CPU, %s of the time in which "
+		"they wanted one.",
 		unit_time(queued).text, unit_percent(queued / (queued + cpu)).text);
 	fprintf(words->remedy,
-		"More threads want to run than there are CPUs, other programs have them, or the "
-		"quota of the cgroup is used up (nr_throttled in its cpu.stat).");
+		"There are more threads than CPUs, other programs use the CPUs, or the quota of "
+		"the cgroup is used up (nr_throttled in its cpu.stat).");
 	return true;
 }
 
+/* Code made at run time without names, of the process that has the most of it. */
 static bool find_unnamed(const struct model *model, struct words *words)
 {
 	const size_t prefix = strlen(GENERATED_UNNAMED);
@@ -397,12 +395,12 @@ static bool find_unnamed(const struct model *model, struct words *words)
 	    row->cpu_total_ns < 0.1 * (double)model->cpu.on_cpu_ns)
 		return false;
 	fprintf(words->evidence,
-		"%s of the CPU time is spent in, or below, code that %.60s made at run time and "
-		"that has no names.",
+		"%s of the CPU time is spent in, or below, code without names that %.60s made at "
+		"run time.",
 		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
 		row->name + prefix);
 	fprintf(words->remedy,
-		"Let the runtime write them down while it is recorded: node --perf-basic-prof, "
+		"Make the runtime write the names while it is recorded: node --perf-basic-prof, "
 		"python3 -X perf (from 3.12 on).");
 	return true;
 }

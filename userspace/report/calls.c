@@ -95,9 +95,9 @@ static void print_children(struct printer *printer, uint32_t parent, int indent)
 static void print_title(const struct page *page, const struct calls_request *request)
 {
 	static const char *const titles[] = {
-		[CALLS_TREE] = "Calls, from the outermost function",
-		[CALLS_CALLERS] = "Who calls",
-		[CALLS_CALLEES] = "What is called by",
+		[CALLS_TREE] = "Call tree, from the outermost function",
+		[CALLS_CALLERS] = "Callers of",
+		[CALLS_CALLEES] = "Callees of",
 	};
 	char title[256];
 
@@ -141,8 +141,7 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 	print_children(&printer, 0, 0);
 	error = section_table(&section, printer.table);
 	if (!error && printer.left_out)
-		page_paragraph(&page, STYLE_DIM, 2,
-			       "%zu branch%s of less than a hundredth%s %s left out",
+		page_paragraph(&page, STYLE_DIM, 2, "%zu branch%s of less than 1 %%%s %s left out",
 			       printer.left_out, plural(printer.left_out, "[|es]").text,
 			       printer.rows >= printer.most_rows ? ", or beyond --top," : "",
 			       plural(printer.left_out, "[is|are]").text);

@@ -102,8 +102,8 @@ static void describe_unknown_faults(const struct section *section, uint64_t all)
 	const char *major = unit_count(faults->major).text;
 
 	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "page faults: %s%s%s; how many of them were in pauses is not known",
-		       unit_count(all).text, faults->major ? ", of which had to read: " : "",
+		       "page faults: %s%s%s; the number in pauses is not known",
+		       unit_count(all).text, faults->major ? ", major: " : "",
 		       faults->major ? major : "");
 }
 
@@ -122,7 +122,7 @@ static void describe_faults(const struct section *section)
 		return;
 	}
 	if (faults->unknown_gcs)
-		snprintf(batched, sizeof(batched), ", or in %s pause%.1s whose own are not known",
+		snprintf(batched, sizeof(batched), " or in %s pause%.1s with unknown counts",
 			 unit_count(faults->unknown_gcs).text,
 			 plural(faults->unknown_gcs, "[|s]").text);
 	page_paragraph(
@@ -131,7 +131,7 @@ static void describe_faults(const struct section *section)
 		unit_count(faults->in_minor_gc).text, unit_count(faults->in_major_gc).text,
 		unit_count(all > gc ? all - gc : 0).text, batched, faults->major ? "; " : "",
 		faults->major ? unit_count(faults->major).text : "",
-		faults->major ? " of all had to read" : "");
+		faults->major ? " of all were major" : "");
 }
 
 static void describe_size(const struct section *section)
@@ -146,13 +146,13 @@ static void describe_size(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "promoted %s",
 			       unit_bytes((double)gc->promoted_bytes).text);
 	if (!generations && gc->heap_peak_bytes)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "heap at most %s", heap.text);
+		page_paragraph(section->page, STYLE_PLAIN, 2, "peak heap %s", heap.text);
 	if (!generations || (gc->n_named && !gc->heap_peak_bytes))
 		return;
 	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "promoted %s; heap at most %s%s%s; %s major collection%s",
+		       "promoted %s; peak heap %s%s%s; %s major collection%s",
 		       unit_bytes((double)gc->promoted_bytes).text, heap.text,
-		       gc->rss_peak_bytes ? ", the process " : "",
+		       gc->rss_peak_bytes ? ", peak process size " : "",
 		       gc->rss_peak_bytes ? unit_bytes((double)gc->rss_peak_bytes).text : "",
 		       gc->major.cycles ? unit_count(gc->major.cycles).text : "no",
 		       plural(gc->major.cycles, "[|s]").text);
@@ -164,12 +164,11 @@ static void describe_heap(const struct section *section)
 
 	describe_size(section);
 	if (gc->copy_ns_per_byte > 0)
-		page_paragraph(
-			section->page, STYLE_PLAIN, 2,
-			"a minor collection takes about %s%s%s for each MiB that it promotes",
-			gc->fixed_ns >= 1 ? unit_time(gc->fixed_ns).text : "",
-			gc->fixed_ns >= 1 ? ", and " : "",
-			unit_time(gc->copy_ns_per_byte * 1048576).text);
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "a minor collection takes about %s%s%s for each MiB promoted",
+			       gc->fixed_ns >= 1 ? unit_time(gc->fixed_ns).text : "",
+			       gc->fixed_ns >= 1 ? ", plus " : "",
+			       unit_time(gc->copy_ns_per_byte * 1048576).text);
 	if (gc->stop_max_ns)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "stopping the threads took %s of the pauses, at most %s",
@@ -177,7 +176,7 @@ static void describe_heap(const struct section *section)
 			       unit_time((double)gc->stop_max_ns).text);
 	if (gc->no_samples_ns >= 1)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s of pauses have no allocation sample that could be charged",
+			       "%s of pause time could not be charged to any allocation sample",
 			       unit_time(gc->no_samples_ns).text);
 	if (gc->unreachable)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s object%s found to be unreachable",
@@ -186,8 +185,8 @@ static void describe_heap(const struct section *section)
 	describe_faults(section);
 	if (gc->unpaired)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "of %" PRIu64 " pause%s only the beginning or the end is there",
-			       gc->unpaired, plural(gc->unpaired, "[|s]").text);
+			       "%" PRIu64 " pause%s only a beginning or an end", gc->unpaired,
+			       plural(gc->unpaired, "[ has|s have]").text);
 }
 
 /* What is known of the many short ones. */
@@ -199,13 +198,14 @@ static void describe_summed(const struct section *section)
 	if (summed)
 		page_paragraph(
 			section->page, STYLE_PLAIN, 2,
-			"%s %s in all totals, p50 and p99 have %s to within an eighth, and system "
-			"calls and waits do not count as in a collection because of %s",
+			"%s %s in all totals, and accurate to an eighth in p50 and p99; "
+			"system calls and waits do not count as in a collection because of %s",
 			unit_count(summed).text,
-			plural(summed, "short one[|s] came too quickly to be recorded one by one: "
-				       "[it is|they are]")
+			plural(summed,
+			       "short one[|s] came too quickly to be recorded individually: "
+			       "[it is|they are]")
 				.text,
-			plural(summed, "[it|them]").text, plural(summed, "[it|them]").text);
+			plural(summed, "[it|them]").text);
 }
 
 /* A kind of pauses, and below it what a runtime calls those of them that it has names for. */
@@ -380,9 +380,9 @@ int section_cycles(const struct section *section)
 		return -ENOMEM;
 	if (open)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s had not ended when the recording did", unit_count(open).text);
+			       "%s had not ended when the recording ended", unit_count(open).text);
 	describe_cycle_heap(section);
 	page_paragraph(section->page, STYLE_DIM, 2,
-		       "The program runs meanwhile; what stopped it is among the pauses.");
+		       "The program runs during a cycle; what stopped it is among the pauses.");
 	return section->parts & PART_GC ? list_cycles(section) : 0;
 }

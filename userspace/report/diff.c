@@ -171,7 +171,7 @@ static int make_totals(struct diff *diff)
 		EXACT("minor collections", DIFF_COUNT, gc.minor.count);
 		EXACT("major collections", DIFF_COUNT, gc.major.cycles);
 		EXACT("promoted", DIFF_BYTES, gc.promoted_bytes);
-		EXACT("heap at most", DIFF_BYTES, gc.heap_peak_bytes);
+		EXACT("peak heap", DIFF_BYTES, gc.heap_peak_bytes);
 	}
 	if (recorded(a, "alloc") && recorded(b, "alloc")) {
 		TOTAL("allocated", DIFF_BYTES, a->alloc.bytes, b->alloc.bytes);

@@ -110,7 +110,7 @@ static int print_table(const struct page *page, const struct diff_table *rows, s
 	if (certain > top)
 		page_paragraph(page, STYLE_DIM, 2, "%zu more", certain - top);
 	if (rows->count > certain)
-		page_paragraph(page, STYLE_DIM, 2, "%s%zu differ%s no more than may be noise.",
+		page_paragraph(page, STYLE_DIM, 2, "%s%zu differ%s by no more than possible noise.",
 			       certain            ? "The other "
 			       : rows->count == 1 ? "The only "
 						  : "All ",
@@ -136,11 +136,11 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 		page.width = REPORT_WIDTH_MAX;
 	print_side(&page, "before", diff->before);
 	print_side(&page, "after", diff->after);
-	page_heading(&page, "In all");
+	page_heading(&page, "Totals");
 	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
 	if (!error)
 		error = print_table(&page, &diff->functions, top, "CPU time by function",
-				    "function, by itself");
+				    "function (self)");
 	if (!error)
 		error = print_table(&page, &diff->types, top, "Allocated by type", "type");
 	if (!error)
@@ -151,10 +151,10 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 	page_paragraph(&page, STYLE_PLAIN, 0, "%s", "");
 	page_paragraph(
 		&page, STYLE_DIM, 2,
-		"may be noise: the intervals of the two figures allow that nothing changed "
-		"(95 %% confidence in all, 99.9 %% in rows, of which there are many). as measured: "
-		"not sampled. Intervals know of sampling only: runs of the same program differ as "
-		"well, so record again before trusting a small change.");
+		"may be noise: the intervals of the two figures allow for no change (95 %% "
+		"confidence in totals; 99.9 %% in rows, since there are many). as measured: not "
+		"sampled. Intervals cover sampling only: runs of the same program differ too, so "
+		"record again before trusting a small change.");
 	return error;
 }
 

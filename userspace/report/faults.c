@@ -58,13 +58,13 @@ static void print_sums(const struct section *section)
 
 	if (faults->unknown_gcs && !gc) {
 		page_paragraph(
-			section->page, STYLE_PLAIN, 2, "%s page fault%s; %s of all had to read.",
+			section->page, STYLE_PLAIN, 2, "%s page fault%s; %s of all were major.",
 			unit_count(faults->recorded).text, plural(faults->recorded, "[|s]").text,
 			unit_count(faults->recorded_major).text);
 		return;
 	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
-		       "%s page fault%s: %s in collections, %s elsewhere; %s of all had to read.",
+		       "%s page fault%s: %s in collections, %s elsewhere; %s of all were major.",
 		       unit_count(faults->recorded).text, plural(faults->recorded, "[|s]").text,
 		       unit_count(gc).text, unit_count(faults->recorded - gc).text,
 		       unit_count(faults->recorded_major).text);

@@ -17,7 +17,7 @@ static const char *reason_text(enum stack_reason reason)
 		[REASON_MANAGED_TORN] = "a managed frame could not be read",
 		[REASON_MANAGED_CUT] = "the managed stack is deeper than the recorder follows",
 		[REASON_USER_END] =
-			"the user stack ends early (nothing says how to unwind some function)",
+			"the user stack is truncated (no unwind information for some function)",
 		[REASON_USER_GUESSED] = "frame pointers were followed where unwind rows are "
 					"missing: callers may be missing",
 		[REASON_LOST] = "the sample that reported the stack was lost",
@@ -35,15 +35,15 @@ static void print_stacks(const struct section *section)
 	if (!stacks->samples)
 		return;
 	if (stacks->samples == 1 && stacks->complete) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "The only stack is whole.");
+		page_paragraph(section->page, STYLE_PLAIN, 2, "The only stack is complete.");
 		return;
 	}
 	if (stacks->complete == stacks->samples) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "All %s stacks are whole.",
+		page_paragraph(section->page, STYLE_PLAIN, 2, "All %s stacks are complete.",
 			       unit_count(stacks->samples).text);
 		return;
 	}
-	page_paragraph(section->page, STYLE_PLAIN, 2, "%.1f%% of %s stack%s whole. Of the others:",
+	page_paragraph(section->page, STYLE_PLAIN, 2, "%.1f%% of %s stack%s complete. The others:",
 		       100.0 * (double)stacks->complete / (double)stacks->samples,
 		       unit_count(stacks->samples).text,
 		       plural(stacks->samples, "[ is|s are]").text);
@@ -59,7 +59,7 @@ static void print_details(const struct section *section)
 
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"read %s records in %s chunk%s; %s of unknown kinds; %s left out that "
+		"read %s records in %s chunk%s; %s of unknown kinds; %s left out because they "
 		"contradict others; %s file, %s decompressed",
 		unit_count(model->status.records).text, unit_count(model->status.chunks).text,
 		plural(model->status.chunks, "[|s]").text, unit_count(model->status.unknown).text,

@@ -152,7 +152,7 @@ int section_types(const struct section *section)
 		       "estimated from samples; \u00b1 with 95 %% confidence.%s%s",
 		       survived ? " survived: share of the objects, \u00b1 in percentage points."
 				: "",
-		       live ? " live: old and not known dead at the end." : "");
+		       live ? " live: old, and not known to be dead at the end." : "");
 	return 0;
 }
 
@@ -223,12 +223,12 @@ int section_live(const struct section *section)
 	free(rows);
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"about %s in all, \u00b1%s: objects that became old, or that the program has to "
-		"free, and that are not known to have died.%s",
+		"about %s in all, \u00b1%s: objects that became old, or that the program must "
+		"free, and are not known to have died.%s",
 		unit_bytes(model->alloc.live_bytes).text,
 		unit_bytes((model->alloc.live.high - model->alloc.live.low) / 2).text,
 		model_gc_count(&model->gc)
-			? " What the last collections have not examined may be dead."
+			? " Objects that the last collections did not examine may be dead."
 			: "");
 	return error;
 }
@@ -247,7 +247,7 @@ int section_live_heap(const struct section *section)
 
 	if (!rows)
 		return 0;
-	page_heading(section->page, "Alive by the runtime's own heap profile");
+	page_heading(section->page, "Alive according to the runtime's own heap profile");
 	table = table_create(columns, sizeof(columns) / sizeof(*columns));
 	if (!table)
 		return -ENOMEM;
@@ -261,8 +261,8 @@ int section_live_heap(const struct section *section)
 	}
 	error = section_table(section, table);
 	page_paragraph(section->page, STYLE_DIM, 2,
-		       "about %s in all, whenever they were allocated, as of the last collection "
-		       "but one. at first: when the recorder came to a program that ran already.",
+		       "about %s in all, whenever allocated, as of the last collection but one. "
+		       "at first: when the recorder attached to a running program.",
 		       unit_bytes(heap->bytes).text);
 	return error;
 }

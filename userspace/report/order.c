@@ -62,7 +62,7 @@ KEY(program, count, row->calls)
 KEY(program, faults, row->minor_faults + row->major_faults)
 
 static const struct order orders[] = {
-	{"cpu", "most CPU time by itself first", function_cpu, NULL, NULL, syscall_cpu, thread_cpu,
+	{"cpu", "most self CPU time first", function_cpu, NULL, NULL, syscall_cpu, thread_cpu,
 	 program_cpu},
 	{"cpu-total", "most CPU time first", function_cpu_total, NULL, NULL, syscall_cpu,
 	 thread_cpu, program_cpu},

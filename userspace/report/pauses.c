@@ -59,15 +59,15 @@ static void write_cause(FILE *out, const struct model_pause *pause)
 	if (pause->kind == GCPROF_GC_STOP)
 		return;
 	if (!samples) {
-		fprintf(out, "No object that it dealt with was sampled.");
+		fprintf(out, "None of the objects that it processed was sampled.");
 		return;
 	}
 	if (pause->walked)
-		fprintf(out, "Of what was old then");
+		fprintf(out, "Old objects then");
 	else if (pause->kept_bytes > 0)
-		fprintf(out, "Of what it kept");
+		fprintf(out, "Objects it kept");
 	else
-		fprintf(out, "It kept nothing that was sampled; of what was allocated before it");
+		fprintf(out, "It kept no sampled object; objects allocated before it");
 	fprintf(out, " (%s sample%s):", unit_count(samples).text, plural(samples, "[|s]").text);
 	write_sites(out, pause);
 	fputc('.', out);
@@ -90,7 +90,7 @@ static void write_call(FILE *out, const struct pause_call *call)
 /* A list in words: each item begins with this. */
 static const char *item(FILE *out)
 {
-	return ftell(out) > 0 ? "; " : "Meanwhile: ";
+	return ftell(out) > 0 ? "; " : "During the pause: ";
 }
 
 /* The calls of which a good part lay in the pause, one by one. Returns how many. */
@@ -134,7 +134,7 @@ static const char *why(const struct pause_call *wait)
 	static const char *const words[][2] = {
 		{"call", "it waited in a system call"},
 		{"fault", "it waited for a page"},
-		{"preempted", "others had the CPU"},
+		{"preempted", "it was preempted"},
 		{"stopped", "it was stopped"},
 	};
 
@@ -144,12 +144,12 @@ static const char *why(const struct pause_call *wait)
 	return wait->text;
 }
 
-/* "41.4 ms", or "41.4 ms, at most 8.51 ms at once" where there were several. */
+/* "41.4 ms", or "41.4 ms, at most 8.51 ms at a time" where there were several. */
 static void write_span(FILE *out, uint64_t all, uint64_t longest)
 {
 	fprintf(out, "%s", unit_time((double)all).text);
 	if (longest < all - all / 20)
-		fprintf(out, ", at most %s at once", unit_time((double)longest).text);
+		fprintf(out, ", at most %s at a time", unit_time((double)longest).text);
 }
 
 /* Where a pause is long that was little work. */
@@ -177,7 +177,7 @@ static void write_untraced(FILE *out, const struct model_pause *pause)
 	double untraced = (double)pause->pause_ns - (double)pause->sums.traced_ns;
 
 	if (untraced >= SHARE_SHOWN * (double)pause->pause_ns)
-		fprintf(out, "For %s of it system calls were not traced (--max-overhead).",
+		fprintf(out, "System calls were not traced for %s of it (--max-overhead).",
 			unit_time(untraced).text);
 }
 
@@ -236,8 +236,8 @@ static void explain(const struct section *section, size_t rows)
 	if (idle)
 		page_paragraph(section->page, STYLE_DIM, 2,
 			       "In %zu of these the collecting thread was on a CPU for less than "
-			       "half of the time: others had the CPUs, or it waited. gcprof record "
-			       "--off-cpu tells.",
+			       "half of the time: it was preempted, or it waited. gcprof record "
+			       "--off-cpu shows which.",
 			       idle);
 }
 

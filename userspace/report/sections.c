@@ -89,14 +89,14 @@ static int print_functions(const struct section *section, struct table *table)
 
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
-	page_paragraph(
-		section->page, STYLE_DIM, 2,
-		"self: by the function alone; total: with what it calls.%s%s%s",
-		survival ? " surv: share of the bytes that survived their first collection." : "",
-		gc ? " GC caused: collection time charged to what was allocated." : "",
-		calls ? " system calls: those that carry a stack (the long ones), with what it "
-			"calls."
-		      : "");
+	page_paragraph(section->page, STYLE_DIM, 2,
+		       "self: the function alone; total: including its callees.%s%s%s",
+		       survival ? " surv: share of the bytes that survived their first collection."
+				: "",
+		       gc ? " GC caused: collection time charged to these allocations." : "",
+		       calls ? " system calls: those with a stack (the long ones), including "
+			       "callees."
+			     : "");
 	return 0;
 }
 
@@ -128,10 +128,11 @@ int section_functions(const struct section *section)
 		return 0;
 	}
 	if (model->frames != MODEL_FRAMES_ALL)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "Only %s frames are shown; each stands for what the others below it "
-			       "cost.",
-			       model_frames_name(model->frames));
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2,
+			"Only %s frames are shown; each includes the cost of the hidden frames "
+			"below it.",
+			model_frames_name(model->frames));
 	table = table_create(columns, N_COLUMNS(columns));
 	names = count_names(section);
 	if (!table || !names) {
@@ -153,22 +154,20 @@ static void tell_selection(const struct section *section)
 	if (model->tracing.estimated)
 		page_paragraph(
 			section->page, STYLE_PLAIN, 2,
-			"What has a ~ is an estimate: the part of the exact total that those "
-			"have which were recorded one by one. ± tells how far the count may "
-			"be off.");
+			"~ marks an estimate: the share of the exact total that the calls with "
+			"their own records represent. ± shows how far the count may be off.");
 	if (model->calls_untraced)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "In a part of the selected time no system calls were traced "
-			       "(--max-overhead): how many there were cannot be told.");
+			       "(--max-overhead): their number is unknown.");
 	else if (model->calls_left_out > 0)
-		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "Of %s more %s left out: too few were recorded one by one, or this "
-			       "profile does not say what these stand for.",
-			       unit_count((uint64_t)model->calls_left_out).text,
-			       plural((uint64_t)model->calls_left_out,
-				      "call[|s] it is not known how many are selected, so [it "
-				      "is|they are]")
-				       .text);
+		page_paragraph(
+			section->page, STYLE_WARNING, 2,
+			"%s more %s left out, since it is unknown how many are selected: too "
+			"few have their own records, or this profile does not say what "
+			"these stand for.",
+			unit_count((uint64_t)model->calls_left_out).text,
+			plural((uint64_t)model->calls_left_out, "call[ is|s are]").text);
 }
 
 /* For how long they were traced, if that was not always. */
@@ -180,19 +179,17 @@ static void tell_tracing(const struct section *section)
 		tell_selection(section);
 	if (!tracing->gaps || section->model->filter)
 		return;
-	page_paragraph(
-		section->page, STYLE_WARNING, 2,
-		"System calls were traced for %s of %s (%s), so that recording takes no "
-		"more than it may (--max-overhead). %s",
-		unit_time((double)tracing->traced_ns).text,
-		unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text,
-		unit_percent(model_coverage(tracing)).text,
-		tracing->estimated
-			? "What has a ~ is an estimate for all of that time, ± tells how "
-			  "far the count may be off; p50, p99 and max are of those that "
-			  "were traced."
-			: "What there was besides cannot be estimated from a profile of this "
-			  "old version: only those that were traced are counted.");
+	page_paragraph(section->page, STYLE_WARNING, 2,
+		       "System calls were traced for %s of %s (%s), to limit the cost of recording "
+		       "(--max-overhead). %s",
+		       unit_time((double)tracing->traced_ns).text,
+		       unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text,
+		       unit_percent(model_coverage(tracing)).text,
+		       tracing->estimated
+			       ? "~ marks estimates for the whole time, ± shows how far the count "
+				 "may be off; p50, p99 and max cover the traced calls."
+			       : "A profile of this old version does not allow estimates: only the "
+				 "traced calls are counted.");
 }
 
 static void call_count(struct table *table, bool estimated, uint64_t count)

@@ -30,15 +30,15 @@ static void describe_end(const struct model *model, char *out, size_t size)
 	else if (run->end_reason == END_INTERRUPTED)
 		snprintf(out, size, "recording interrupted");
 	else if (run->end_reason == END_DURATION)
-		snprintf(out, size, "recording stopped as planned");
+		snprintf(out, size, "recording ended after --duration");
 	else if (run->end_reason == END_NEXT)
-		snprintf(out, size, "it goes on in the next file");
+		snprintf(out, size, "continues in the next file");
 	else if (run->end_reason == END_SNAPSHOT)
-		snprintf(out, size, "a snapshot, the recording went on");
+		snprintf(out, size, "a snapshot; the recording continued");
 	else if (run->end_reason == END_GONE)
 		snprintf(out, size, "recorded until it ended");
 	else
-		snprintf(out, size, "recording ended by an error");
+		snprintf(out, size, "recording ended with an error");
 }
 
 /* Of a part of a profile: what there is to be reported. */
@@ -48,11 +48,11 @@ static void tell_part(const struct section *section, const char *why)
 
 	if (duration > 0)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "! %s What follows is about the first %s.", why,
+			       "! %s This report covers the first %s.", why,
 			       unit_time(duration).text);
 	else
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "! %s The part that is there has no event of the program.", why);
+			       "! %s The part that exists has no event of the program.", why);
 }
 
 static void warn_of_state(const struct section *section)
@@ -62,11 +62,11 @@ static void warn_of_state(const struct section *section)
 	if (model->state == PROFILE_DAMAGED)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "! This profile is damaged after byte %" PRIu64
-			       ": what follows is about the part before.",
+			       ": this report covers the part before it.",
 			       model->status.bytes);
 	else if (model->state == PROFILE_LARGE)
-		tell_part(section, "Of this profile only the beginning was read, since all of it "
-				   "takes more memory than is allowed.");
+		tell_part(section, "Only the beginning of this profile was read: all of it needs "
+				   "more memory than GCPROF_MEMORY allows.");
 	else if (model->state != PROFILE_COMPLETE)
 		tell_part(section, "The end of this profile is missing: the recorder was killed, "
 				   "or the file was cut off.");
@@ -101,15 +101,15 @@ static void print_sampling(const struct section *section)
 	if (section->model->run.frequency)
 		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz%s",
 			 section->model->run.frequency,
-			 cpu->records < cpu->samples ? ", later slower to cost less" : "");
+			 cpu->records < cpu->samples ? ", later reduced to limit the cost" : "");
 	if (!alloc->period) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
 		return;
 	}
 	if (alloc->period_max > alloc->period)
-		snprintf(rarely, sizeof(rarely), ", at times only every %s%s",
+		snprintf(rarely, sizeof(rarely), ", at times every %s%s",
 			 unit_bytes((double)alloc->period_max).text,
-			 alloc->period_changes ? " to bound the cost" : "");
+			 alloc->period_changes ? " to limit the cost" : "");
 	page_paragraph(section->page, STYLE_PLAIN, 2, "%s; an allocation sample every %s%s", timer,
 		       unit_bytes((double)alloc->period).text, rarely);
 }
@@ -119,13 +119,12 @@ static void print_filter(const struct section *section)
 	const struct model *model = section->model;
 
 	page_paragraph(section->page, STYLE_WARNING, 2,
-		       "only what is selected: %s (of waits those with a record of their own)",
-		       model->filter);
+		       "selected: %s (waits: only those with their own records)", model->filter);
 	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
 	    !model->syscall_count && !model->wait_ns && !model->faults.recorded)
 		page_paragraph(section->page, STYLE_WARNING, 2,
-			       "Nothing is: names are those that the whole report shows, and * "
-			       "stands for any characters.");
+			       "Nothing matches. Names are those of the full report; * stands for "
+			       "any characters.");
 }
 
 static bool is_among(const struct model_runtime *row, const struct model_runtime *const *rows,
@@ -172,7 +171,7 @@ static bool is_unasked(const struct model_stream *stream)
 	return !stream->attached && stream->why_not && !is_missing(stream);
 }
 
-/* "not asked for: sched (--off-cpu), fault (--faults)" */
+/* "not enabled: sched (--off-cpu), fault (--faults)" */
 static void print_unasked_streams(const struct section *section)
 {
 	const struct model_stream *streams = section->model->streams;
@@ -185,7 +184,7 @@ static void print_unasked_streams(const struct section *section)
 						 used ? ", " : "", streams[i].name,
 						 streams[i].why_not + strlen(UNASKED));
 	if (used)
-		page_paragraph(section->page, STYLE_PLAIN, 2, UNASKED "%s", text);
+		page_paragraph(section->page, STYLE_PLAIN, 2, "not enabled: %s", text);
 }
 
 /* Streams that are missing for the same reason stand together. */
@@ -267,12 +266,12 @@ static void tell_work(const struct model_cpu *cpu, FILE *out)
 	double collector = model_collector_ns(cpu), compiler = (double)cpu->work_ns[WORK_COMPILER];
 
 	if (collector > 0)
-		fprintf(out, " %s of CPU time (%s) went into collecting%s%s%s.",
+		fprintf(out, " Garbage collection took %s of CPU time (%s)%s%s%s.",
 			unit_time(collector).text, unit_percent(collector / all).text,
 			beside > 0 ? ", " : "", beside > 0 ? unit_time(beside).text : "",
 			beside > 0 ? " of it on other threads or between pauses" : "");
 	if (compiler > 0)
-		fprintf(out, " %s (%s) went into compiling.", unit_time(compiler).text,
+		fprintf(out, " Compilation took %s (%s).", unit_time(compiler).text,
 			unit_percent(compiler / all).text);
 }
 
@@ -281,15 +280,15 @@ static void tell_cpu(const struct section *section, FILE *out)
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
 
-	fprintf(out, "Of %s, ", unit_time(wall).text);
 	if (!is_recorded(section, "cpu") || !model->run.frequency) {
-		fprintf(out, "CPU time was not recorded.");
+		fprintf(out, "Wall time is %s; CPU time was not recorded.", unit_time(wall).text);
 		return;
 	}
+	fprintf(out, "In %s, ", unit_time(wall).text);
 	if (model->filter)
-		fprintf(out, "%s on a CPU is selected", unit_time(cpu).text);
+		fprintf(out, "%s of CPU time is selected", unit_time(cpu).text);
 	else
-		fprintf(out, "the program%s %s on a CPU", several(model) ? "s were" : " was",
+		fprintf(out, "the program%s used %s of CPU time", several(model) ? "s" : "",
 			unit_time(cpu).text);
 	if (wall > 0)
 		fprintf(out, " (%.2f CPUs on average", cpu / wall);
@@ -298,12 +297,12 @@ static void tell_cpu(const struct section *section, FILE *out)
 			unit_percent((double)model->cpu.kernel_ns / cpu).text);
 	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_TOLD * cpu)
 		fprintf(out,
-			", %s where no timer sample hit it, mostly in the kernel with "
+			", %s without timer samples, mostly in the kernel with "
 			"interrupts off",
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
 	if ((double)model->cpu.queued_ns > QUEUED_TOLD * cpu)
-		fprintf(out, " For another %s threads could have run but had no CPU.",
+		fprintf(out, " Threads were ready to run but had no CPU for another %s.",
 			unit_time((double)model->cpu.queued_ns).text);
 	tell_work(&model->cpu, out);
 }
@@ -322,8 +321,8 @@ static void tell_collections(const struct section *section, FILE *out)
 						    : " There was no collection.");
 		return;
 	}
-	fprintf(out, " %s pause%s%s", unit_count(count).text, plural(count, "[|s]").text,
-		gc->others.count ? "" : " for collections");
+	fprintf(out, " %s %spause%s", unit_count(count).text, gc->others.count ? "" : "collection ",
+		plural(count, "[|s]").text);
 	if (gc->processes > 1)
 		fprintf(out, " in %s processes", unit_count(gc->processes).text);
 	fprintf(out, " took %s", unit_time(pauses).text);
@@ -342,7 +341,7 @@ static void tell_cycles(const struct section *section, FILE *out)
 
 	if (!cycles->count || wall <= 0)
 		return;
-	fprintf(out, " %s cycle%s of a concurrent collector took %s, %s of wall time.",
+	fprintf(out, " %s concurrent collection cycle%s took %s, %s of wall time.",
 		unit_count(cycles->count).text, plural(cycles->count, "[|s]").text,
 		unit_time((double)cycles->total_ns).text,
 		unit_percent((double)cycles->total_ns / wall).text);
@@ -364,16 +363,17 @@ static void tell_allocation(const struct section *section, FILE *out)
 		fprintf(out, " No allocation was sampled");
 		/* Without a sample the period of a runtime's own sampler is not known. */
 		if (bytes->high > 0)
-			fprintf(out, ": it was likely less than %s", unit_bytes(bytes->high).text);
+			fprintf(out, "; the total is likely less than %s",
+				unit_bytes(bytes->high).text);
 		fputc('.', out);
 		return;
 	}
-	fprintf(out, " %s allocated %s (%s to %s with 95 %% confidence)",
+	fprintf(out, " %s allocated %s (95 %% confidence: %s to %s)",
 		several(section->model) ? "They" : "It", unit_bytes(bytes->value).text,
 		unit_bytes(bytes->low).text, unit_bytes(bytes->high).text);
 	if (wall > 0)
 		fprintf(out, ", %s/s", unit_bytes(bytes->value / wall * 1e9).text);
-	fprintf(out, ", in about %s object%s.", unit_rough(alloc->objects.value).text,
+	fprintf(out, ", about %s object%s.", unit_rough(alloc->objects.value).text,
 		plural((uint64_t)ceil(alloc->objects.value), "[|s]").text);
 }
 
@@ -382,14 +382,13 @@ static void tell_estimated_calls(const struct model *model, FILE *out)
 {
 	const struct model_tracing *tracing = &model->tracing;
 
-	fprintf(out, " About %s system calls (%s to %s with 95 %% confidence",
+	fprintf(out, " About %s system calls (95 %% confidence: %s to %s",
 		unit_rough(tracing->count.value).text, unit_rough(tracing->count.low).text,
 		unit_rough(tracing->count.high).text);
 	if (!model->filter)
-		fprintf(out, ": they were traced for %s of %s",
-			unit_time((double)tracing->traced_ns).text,
+		fprintf(out, "; traced for %s of %s", unit_time((double)tracing->traced_ns).text,
 			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
-	fprintf(out, ") took about %s, waiting included",
+	fprintf(out, ") took about %s including waiting",
 		unit_time((double)model->syscall_ns).text);
 }
 
@@ -401,22 +400,22 @@ static void tell_syscalls(const struct section *section, FILE *out)
 	if (!is_recorded(section, "syscall"))
 		return;
 	if (model->calls_left_out > 0 && !model->syscall_count)
-		fprintf(out, " How many system calls are selected cannot be told");
+		fprintf(out, " The number of selected system calls is unknown");
 	else if (tracing->estimated)
 		tell_estimated_calls(model, out);
 	else
-		fprintf(out, " %s system call%s took %s, waiting included",
+		fprintf(out, " %s system call%s took %s including waiting",
 			unit_count(model->syscall_count).text,
 			plural(model->syscall_count, "[|s]").text,
 			unit_time((double)model->syscall_ns).text);
 	if (tracing->gaps && !tracing->estimated && !model->filter)
 		fprintf(out,
-			" in the %s of %s that they were traced for (a profile of an older "
-			"version: what there was besides cannot be estimated)",
+			" in the %s of %s in which they were traced (this profile of an "
+			"older version does not allow estimates)",
 			unit_time((double)tracing->traced_ns).text,
 			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	if (model->syscall_gc_ns)
-		fprintf(out, "; for %s of that a collection was under way",
+		fprintf(out, "; %s of that overlapped collections",
 			unit_time((double)model->syscall_gc_ns).text);
 	fprintf(out, ".");
 }
@@ -449,10 +448,10 @@ static void print_bars(const struct section *section)
 	print_bar(section, "program, on the CPU", cpu - gc - compiler - own, whole);
 	print_bar(section, "collector, on the CPU", gc, whole);
 	print_bar(section, "compiler, on the CPU", compiler, whole);
-	print_bar(section, "recording it (BPF programs)", own, whole);
+	print_bar(section, "gcprof's own BPF programs", own, whole);
 	/* What waited is not selected by any filter but one by time. */
 	if (!model->filter)
-		print_bar(section, "neither: waiting, or kept waiting", wall - cpu, whole);
+		print_bar(section, "off CPU: blocked or waiting to run", wall - cpu, whole);
 }
 
 int section_summary(const struct section *section)

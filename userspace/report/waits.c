@@ -84,7 +84,7 @@ static int print_wakers(const struct section *section)
 		return 0;
 	page_paragraph(section->page, STYLE_DIM, 2,
 		       "Waits for locks and conditions (futex), by the thread that ended them: it "
-		       "had the lock, or had to do something first.");
+		       "held the lock, or had to act first.");
 	table = table_create(columns, N_COLUMNS(columns));
 	if (!table)
 		return -ENOMEM;
@@ -150,7 +150,7 @@ static void tell_stacks(const struct section *section)
 		return;
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
-		"%s of these %s, %s, have a stack and are told by function. The rest are "
+		"%s of these %s, %s, have a stack and are shown by function. The rest are "
 		"mostly shorter waits, which are only counted; gcprof record --off-cpu-min 0 "
 		"records each.",
 		unit_time((double)model->wait_stack_ns).text,

@@ -209,7 +209,7 @@ static int store_item(const struct command *command, const struct option_row *ro
 	if (!*text)
 		return complain_option(command, row, "must not be empty");
 	if (list->count == OPTION_LIST_MAX)
-		return complain_option(command, row, "given too often");
+		return complain_option(command, row, "given too many times");
 	list->items[list->count++] = text;
 	return 0;
 }
@@ -302,7 +302,7 @@ int options_parse_words(const struct command *command, void *values, int argc, c
 		if (next < 0)
 			return next;
 		if (n == max) {
-			log_error("%s: one word too many\nUsage: gcprof %s %s", argv[next],
+			log_error("%s: unexpected argument\nUsage: gcprof %s %s", argv[next],
 				  command->name, command->usage);
 			return -EINVAL;
 		}

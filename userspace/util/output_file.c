@@ -88,19 +88,19 @@ const char *output_file_error(int err)
 {
 	switch (err) {
 	case -EACCES:
-		return "you may not write there, and gcprof writes with your rights, also under "
+		return "you may not write there, and gcprof writes with your rights even under "
 		       "sudo; name another file with -o";
 	case -EEXIST:
-		return "is there already and belongs to another user; remove it, or name another "
+		return "already exists and belongs to another user; remove it, or name another "
 		       "file with -o";
 	case -EMLINK:
-		return "has a second name (a hard link), which would be written over as well; "
+		return "has a second hard link, which would be overwritten as well; "
 		       "remove it, or name another file with -o";
 	case -ELOOP:
-		return "is a symbolic link, and nothing is written through links; name the file "
+		return "is a symbolic link, and gcprof does not write through links; name the file "
 		       "itself with -o";
 	case -ENXIO:
-		return "neither a file nor a FIFO nor a character device; name another file with "
+		return "not a file, FIFO or character device; name another file with "
 		       "-o";
 	default:
 		return strerror(-err);

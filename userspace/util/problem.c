@@ -26,11 +26,11 @@ const char *problem_advice(int err)
 {
 	switch (err) {
 	case -EMFILE:
-		return ". Try 'ulimit -n 1024': each map, probe and CPU takes a descriptor.";
+		return ". Try 'ulimit -n 1024': each map, probe and CPU needs a descriptor.";
 	case -ENFILE:
-		return ". The whole machine has no descriptors left: see sysctl fs.file-max.";
+		return ". The machine has no descriptors left: see sysctl fs.file-max.";
 	case -ENOMEM:
-		return ". Rings and maps take some 60 MiB: see ulimit -v, and the limit of the "
+		return ". Rings and maps need some 60 MiB: see ulimit -v, and the limit of the "
 		       "cgroup.";
 	default:
 		return "";
