@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client.c: asks a reader for names of functions, and takes its answer. */
+/* client.c: asks a reader for names of functions and takes its answer. */
 #include "client.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static bool take(struct names_left *left, void *out, size_t size)
 	return true;
 }
 
-/* A text becomes one that ends with a zero. */
+/* Turns a text into a zero-terminated one. */
 static const char *take_text(struct names_left *left, char room[NAMES_TEXT_MAX + 1], uint32_t size)
 {
 	if (size > NAMES_TEXT_MAX || !take(left, room, size))
@@ -138,7 +138,7 @@ struct names_client {
 	struct names_left left;
 };
 
-/* The limits of a file, for all of its requests. */
+/* The limits of a file, for all requests about it. */
 struct limits {
 	uint64_t cpu_end, wall_end;
 };
@@ -178,7 +178,7 @@ static uint64_t until(uint64_t end, uint64_t now)
 	return end > now ? end - now : 0;
 }
 
-/* One request; its answer goes to client->left. */
+/* Sends one request; the answer goes to client->left. */
 static int ask(struct names_client *client, const struct names_message *message, int fd,
 	       const struct limits *limits)
 {
@@ -204,7 +204,7 @@ static int ask(struct names_client *client, const struct names_message *message,
 	return answer.err;
 }
 
-/* Hands on what is known of `n` places. */
+/* Passes on the names of `n` places. */
 static int hand_on(struct names_client *client, size_t first, size_t n, names_found *found,
 		   void *context)
 {

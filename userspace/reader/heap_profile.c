@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* heap_profile.c: a program's own heap profile as an answer of the reader: READ_HEAP. */
+/* heap_profile.c: answers READ_HEAP: a program's own heap profile. */
 #include "heap_profile.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include "../runtimes/go_buckets.h"
 
 #define BYTES_SANE (UINT64_C(1) << 56)
-#define RATE_USUAL (512 << 10) /* of a program whose sampler is off now */
+#define RATE_USUAL (512 << 10) /* if the program's sampler is off now */
 
 struct walk {
 	uint64_t rate;
-	bool published; /* anything was */
-	bool put;       /* the second time */
+	bool published; /* anything was published */
+	bool put;       /* this is the second pass */
 	size_t bytes;
 };
 
@@ -45,7 +45,8 @@ static void look_at_place(void *context, const struct go_bucket *bucket)
 	walk->published |= bucket->published.allocs != 0;
 }
 
-/* As runtime.MemProfile: before the first collection nothing is published, and all counts. */
+/* Like runtime.MemProfile: before the first collection nothing is published, and all samples count.
+ */
 static int read_profile(struct remote *memory, const struct heap_request *wanted)
 {
 	struct walk walk = {.rate = 0};
