@@ -128,7 +128,7 @@ int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
 	return (int)list.count;
 }
 
-/* --- for callers that can wait -------------------------------------------------------------- */
+/* --- blocking client ------------------------------------------------------------------------ */
 
 struct names_client {
 	struct worker *worker;

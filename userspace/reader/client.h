@@ -61,7 +61,7 @@ struct names_left {
  */
 int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
 
-/* --- for callers that can wait -------------------------------------------------------------- */
+/* --- blocking client ------------------------------------------------------------------------ */
 
 /* A reader of files, with a time limit for all of them together. Not thread-safe. */
 struct names_client;

@@ -127,7 +127,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 /* Both sizes include memory returned to the system. Free blocks are not in use. */
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,

@@ -186,7 +186,7 @@ void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)
 		facts->own[facts->n_own++] = (struct runtime_code){begin, end};
 }
 
-/* --- places ------------------------------------------------------------------------------- */
+/* --- probe sites -------------------------------------------------------------------------- */
 
 struct search {
 	struct runtime_file file;

@@ -41,7 +41,7 @@ const struct go_table *go_file_table(const struct go_file *file)
 	return file->table;
 }
 
-/* --- places ------------------------------------------------------------------------------- */
+/* --- probe sites -------------------------------------------------------------------------- */
 
 enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, in r14 */
 

@@ -334,7 +334,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 		read_reason(file, table, i, out->reasons[i]);
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
 {

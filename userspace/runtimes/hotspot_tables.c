@@ -253,7 +253,7 @@ bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value)
 	return find(entries_of(file), name, value);
 }
 
-/* --- what the walker needs ---------------------------------------------------------------- */
+/* --- layout for the walker ---------------------------------------------------------------- */
 
 /* For an item with several rows, use the first that the release has. */
 static const struct row {

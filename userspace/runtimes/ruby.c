@@ -137,7 +137,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 			 "kinds and reasons of its collections are known of 3.1");
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
 		    const uint64_t *read, struct place_values *values)

@@ -187,7 +187,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 		snprintf(out->missing, sizeof(out->missing), "where its heap sizes are is unknown");
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 			     const char *collector, uint32_t *kind)

@@ -122,7 +122,7 @@ int debug_file_open(int fd, const struct debug_access *access, Elf *elf)
 	return found >= 0 ? found : open_by_link(fd, elf, access);
 }
 
-/* --- what several debug files share ------------------------------------------------------- */
+/* --- shared debug files (dwz) ------------------------------------------------------------- */
 
 /* The name and build-id of the shared file made by dwz; returns the size of the build-id, 0: none.
  */

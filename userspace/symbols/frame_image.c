@@ -222,7 +222,7 @@ void frame_image_free(struct frame_image *image)
 	free(image);
 }
 
-/* --- what it is ------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------- */
 
 const struct frame_table *frame_image_table(const struct frame_image *image)
 {

@@ -41,7 +41,7 @@ struct stack_unwinder {
 	bool outermost;   /* the function has no caller */
 };
 
-/* --- what libunwind asks for -------------------------------------------------------------- */
+/* --- callbacks of libunwind --------------------------------------------------------------- */
 
 static const struct stack_module *module_of(struct stack_unwinder *unwinder, uint64_t ip)
 {

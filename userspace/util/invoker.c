@@ -27,7 +27,7 @@ static const struct {
 	{"DOAS_USER", NULL},
 };
 
-/* --- who it is --------------------------------------------------------------- */
+/* --- finding the user -------------------------------------------------------- */
 
 static bool parse_id(const char *text, uint32_t *out)
 {
@@ -105,7 +105,7 @@ int invoker_become(const struct invoker *invoker)
 	return setuid(0) == 0 ? -EPERM : 0;
 }
 
-/* --- acting as that user for a moment ---------------------------------------- */
+/* --- acting as that user temporarily ----------------------------------------- */
 
 /* Room for a message with one descriptor. */
 union control {
