@@ -38,7 +38,7 @@ static void put_place(void *context, const struct go_bucket *bucket)
 	wire_put(bucket->stack, bucket->depth * sizeof(uint64_t));
 }
 
-static void look_at_place(void *context, const struct go_bucket *bucket)
+static void note_published(void *context, const struct go_bucket *bucket)
 {
 	struct walk *walk = context;
 
@@ -56,7 +56,7 @@ static int read_profile(struct remote *memory, const struct heap_request *wanted
 		return -ESRCH;
 	if (!walk.rate || walk.rate >= BYTES_SANE)
 		walk.rate = RATE_USUAL;
-	count = go_buckets_read(memory, wanted->list, look_at_place, &walk);
+	count = go_buckets_read(memory, wanted->list, note_published, &walk);
 	if (count >= 0)
 		count = go_buckets_read(memory, wanted->list, put_place, &walk);
 	return count < 0 ? count : 0;
