@@ -205,7 +205,7 @@ static int ask(struct names_client *client, const struct names_message *message,
 }
 
 /* Passes on the names of `n` places. */
-static int hand_on(struct names_client *client, size_t first, size_t n, names_found *found,
+static int deliver(struct names_client *client, size_t first, size_t n, names_found *found,
 		   void *context)
 {
 	int err = 0;
@@ -254,7 +254,7 @@ int names_client_ask(struct names_client *client, const struct names_file *file,
 		memcpy(message.places, &places[at], count * sizeof(*places));
 		err = ask(client, &message, fd, &limits);
 		if (!err)
-			result = hand_on(client, at, count, found, context);
+			result = deliver(client, at, count, found, context);
 	}
 	close(fd);
 	if (err)
