@@ -108,7 +108,7 @@ static int parse(struct process *process, struct growing *file, const struct buf
 }
 
 /* Reads new data of a file. Malformed data ends reading permanently. */
-static int read_on(struct code_files *files, struct process *process, struct growing *file)
+static int read_new(struct code_files *files, struct process *process, struct growing *file)
 {
 	struct buffer *block = &files->block;
 	size_t used = 1, size;
@@ -146,7 +146,7 @@ static int add_map(struct code_files *files, struct process *process, int fd)
 	map->fd = fd;
 	code_table_set_time(process->table, map->read);
 	map->read = now;
-	err = read_on(files, process, map);
+	err = read_new(files, process, map);
 	map->fd = -1;
 	close(fd);
 	return err;
@@ -164,7 +164,7 @@ static int add_dump(struct code_files *files, struct process *process, int fd)
 		return 0;
 	}
 	process->n_dumps++;
-	return read_on(files, process, dump);
+	return read_new(files, process, dump);
 }
 
 int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
@@ -196,7 +196,7 @@ bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, ui
 		return false;
 	process = (struct process *)(uintptr_t)*slot;
 	for (size_t i = 0; i < process->n_dumps; i++) {
-		if (read_on(files, process, &process->dumps[i]))
+		if (read_new(files, process, &process->dumps[i]))
 			return false;
 	}
 	return code_table_find(process->table, address, time, out);
