@@ -98,7 +98,7 @@ static void visit_relocations(struct tables *tables, relocation_visitor *visit)
 }
 
 /* Notes the start of a table, or the code of an initialiser; their code is contiguous. */
-static void meet_begin(struct tables *tables, uint64_t at, uint64_t value)
+static void note_begin(struct tables *tables, uint64_t at, uint64_t value)
 {
 	for (size_t i = 0; i < FORMS; i++)
 		if (at == tables->variables[i])
@@ -119,7 +119,7 @@ static void read_relocations(struct tables *tables)
 	while ((section = elf_nextscn(tables->file->elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_INIT_ARRAY)
 			tables->initialisers = header;
-	visit_relocations(tables, meet_begin);
+	visit_relocations(tables, note_begin);
 	visit_relocations(tables, put_word);
 }
 
