@@ -100,7 +100,7 @@ bool cpython_version(struct runtime_file *file, uint32_t *version)
 }
 
 /* Does the build of the file match the row? */
-static bool is_built_like(struct runtime_file *file, const struct row *row, uint64_t runtime)
+static bool matches_build(struct runtime_file *file, const struct row *row, uint64_t runtime)
 {
 	struct debug_offsets offsets;
 
@@ -123,7 +123,7 @@ bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)
 	    !runtime_exported(file, "PyCode_Type", &code_type) || !cpython_version(file, &version))
 		return false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].version != version >> 16 || !is_built_like(file, &rows[i], runtime))
+		if (rows[i].version != version >> 16 || !matches_build(file, &rows[i], runtime))
 			continue;
 		out->runtime = runtime;
 		if (!runtime_symbol_size(file, runtime, &out->runtime_size))
