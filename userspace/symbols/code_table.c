@@ -190,7 +190,7 @@ static const struct code_line *find_line(const struct code *code, uint64_t addre
 }
 
 /* Is `code` a better match for that time than `other`? */
-static bool is_likelier(const struct code *code, const struct code *other, uint64_t time)
+static bool is_better_match(const struct code *code, const struct code *other, uint64_t time)
 {
 	if (!other)
 		return true;
@@ -212,7 +212,7 @@ bool code_table_find(struct code_table *table, uint64_t address, uint64_t time, 
 	for (size_t i = next; i > first; i--) {
 		const struct code *code = &codes(table)[i - 1];
 
-		if (address < code->end && is_likelier(code, found, time))
+		if (address < code->end && is_better_match(code, found, time))
 			found = code;
 	}
 	if (!found)
