@@ -49,7 +49,7 @@ enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, in 
  * cmp 0x10(%r14),%rsp; jbe. Larger frames compare lea -x(%rsp),%r12, and very large ones mov
  * %rsp,%r12; sub $x,%r12; jb. True if `code` is at the jbe.
  */
-static bool stands_behind_check(struct code *code)
+static bool is_behind_check(struct code *code)
 {
 	bool large = false;
 
@@ -104,7 +104,7 @@ int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out)
 	if (!code_at(file, function, &begin))
 		return -ENOENT;
 	code = begin;
-	checked = stands_behind_check(&code);
+	checked = is_behind_check(&code);
 	*out = checked ? code.next : begin.next;
 	jump = checked ? code.insn->address : 0;
 	if (checked && code_step(&code) && code.insn->id != X86_INS_PUSH)
