@@ -195,7 +195,9 @@ struct runtime {
 	const struct runtime_write *writes;
 	size_t n_writes;
 
-	/* Called in the reader. Is it this runtime? Sets `number` and `version` of *out. */
+	/* --- called in the reader --- */
+
+	/* Is it this runtime? Sets `number` and `version` of *out. */
 	bool (*recognise)(struct runtime_file *file, struct runtime_facts *out);
 	/* The address of a function or variable without a symbol; NULL: all have symbols. */
 	bool (*locate)(struct runtime_file *file, const char *name, uint64_t *address);
@@ -206,7 +208,8 @@ struct runtime {
 	bool (*field)(struct runtime_file *file, const char *name, int32_t *offset);
 	void (*constants)(struct runtime_file *file, struct runtime_facts *out);
 
-	/* Called in the recorder. */
+	/* --- called in the recorder --- */
+
 	/* A sentence about bias or gaps of its own sampler; NULL: none. */
 	const char *(*note)(const struct runtime_facts *facts);
 	/* Computes the reported values from the arguments read (PROBE_ARGUMENTS words); NULL: they
