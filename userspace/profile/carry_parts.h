@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry_parts.h: private to carry*.c: what is kept of the files before. */
+/* carry_parts.h: private to carry*.c: the state kept from previous files. */
 #ifndef GCPROF_CARRY_PARTS_H
 #define GCPROF_CARRY_PARTS_H
 
@@ -10,25 +10,25 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-/* A record that is noted with what it is about. */
+/* A record kept with its owner. */
 struct note {
 	struct note *previous, *next; /* of the same owner */
-	uint64_t key;                 /* among those of its kind */
+	uint64_t key;                 /* among notes of its kind */
 	enum record_kind kind;
-	uint32_t file;      /* of sums: that `last` is of */
-	bool pending;       /* of sums: `last` is not written yet */
+	uint32_t file;      /* of sums: the file of `last` */
+	bool pending;       /* of sums: `last` is not yet written */
 	struct buffer last; /* packed */
-	struct buffer base; /* of sums: as the file before ended */
+	struct buffer base; /* of sums: the value at the end of the previous file */
 };
 
-/* What was defined. */
+/* A definition. */
 struct thing {
 	uint64_t id;          /* of the recording */
-	uint64_t local;       /* in this file; 0: it is not defined there */
+	uint64_t local;       /* in this file; 0: not defined there */
 	uint64_t process;     /* of a thread, else 0 */
-	uint32_t file;        /* that `local` is of */
-	uint32_t appended;    /* notes that have no key */
-	bool ended;           /* and will be forgotten */
+	uint32_t file;        /* the file of `local` */
+	uint32_t appended;    /* number of notes without a key */
+	bool ended;           /* and is to be forgotten */
 	enum record_ref kind; /* REF_none: the recording itself */
 	struct note *first, *last;
 	size_t size;
@@ -48,48 +48,48 @@ struct ending {
 struct carry {
 	int (*write)(void *context, const struct record *record);
 	void *context;
-	struct codec codec;        /* each record by itself */
+	struct codec codec;        /* encodes each record on its own */
 	struct map *things[REFS];  /* by id of the recording: struct thing * */
 	size_t bytes[REFS];        /* of them */
-	uint64_t oldest[REFS];     /* lower ids are forgotten */
-	uint64_t last_local[REFS]; /* ids given in this file */
+	uint64_t oldest[REFS];     /* lower ids have been forgotten */
+	uint64_t last_local[REFS]; /* last id given in this file */
 	struct map *notes;         /* struct note_key: struct note * */
 	size_t note_bytes;
 	struct buffer endings; /* struct ending[], in order of time */
-	size_t forgotten;      /* the first of these */
+	size_t forgotten;      /* index of the first one left */
 	struct thing *recording;
 	uint32_t file;  /* its number, from 1 */
-	uint64_t begin; /* of the file; 0: of the recording */
-	uint64_t part;  /* number of the file, as it says itself */
+	uint64_t begin; /* of the file; 0: of the whole recording */
+	uint64_t part;  /* number of the file, as stored in it */
 	struct buffer packed, room;
 };
 
 /* --- rules (carry_rules.c) --- */
 
 enum action {
-	ACTION_WRITE,  /* and no more */
-	ACTION_DEFINE, /* keep, and write when it is referred to */
+	ACTION_WRITE,  /* nothing else */
+	ACTION_DEFINE, /* keep, and write when referenced */
 	ACTION_NAME,   /* note, and write if the owner is defined in this file */
 	ACTION_NOTE,   /* note and write */
-	ACTION_SUM,    /* the same with what it grew by */
-	ACTION_OPEN,   /* note and write, until a record of the next kind */
-	ACTION_CLOSE,  /* the note of an ACTION_OPEN goes */
+	ACTION_SUM,    /* the same, with its growth */
+	ACTION_OPEN,   /* note and write, until a record of the next code */
+	ACTION_CLOSE,  /* drops the note of an ACTION_OPEN */
 };
 
-#define NO_FIELD 0 /* every record has its kind there */
+#define NO_FIELD 0 /* every record has its kind at this offset */
 
 struct rule {
 	enum action action;
 	enum record_ref owner; /* of a note */
 	size_t owner_field;
-	size_t key; /* a field; NO_FIELD: all are noted, if `many`, or the last one */
+	size_t key; /* a field; NO_FIELD: keep all if `many`, else the last one */
 	bool many;
-	bool at_begin; /* when it is written again, its time is the begin of the file */
+	bool at_begin; /* when repeated in another file, its time is the start of that file */
 };
 
 extern const struct rule carry_rules[RECORD_CODES];
 
-/* The value of the field there. */
+/* The value of the field at an offset. */
 static inline uint64_t carry_at(const struct record *record, size_t offset)
 {
 	uint64_t value = 0;
@@ -99,13 +99,13 @@ static inline uint64_t carry_at(const struct record *record, size_t offset)
 	return value;
 }
 
-/* With whom a record is noted, NULL: it is not known; and its key among the notes there. */
+/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
 struct thing *carry_owner(const struct carry *carry, const struct record *record);
 uint64_t carry_key(const struct record *record, struct thing *owner);
 
 /* --- notes (carry_notes.c) --- */
 
-/* A record packed by itself, and taken apart: BYTES point into the packed one. */
+/* Packs a record by itself, and unpacks it: BYTES then point into the packed data. */
 int carry_pack(struct carry *carry, const struct record *record, struct buffer *out);
 int carry_unpack(struct carry *carry, const void *data, size_t size, struct record *record);
 
@@ -119,11 +119,12 @@ static inline struct thing *carry_find(const struct carry *carry, enum record_re
 struct note *note_find(const struct carry *carry, const struct thing *owner, enum record_kind kind,
 		       uint64_t number);
 
-/* Packs the record into the note with this key. 0, -ENOMEM. Beyond the limit nothing is noted. */
+/* Packs the record into the note with this key. 0, -ENOMEM. Beyond the memory limit nothing is
+ * kept. */
 int note_put(struct carry *carry, struct thing *owner, const struct record *record, uint64_t key);
 
 void note_drop(struct carry *carry, struct thing *owner, struct note *note);
-/* All of a kind; 0: of any. */
+/* Drops all notes of a kind; 0: of any kind. */
 void notes_drop(struct carry *carry, struct thing *owner, unsigned kind);
 
 #endif

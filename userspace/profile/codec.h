@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* codec.h: records to bytes and back, by the tables of records.def. */
+/* codec.h: encodes and decodes records by the tables of records.def. */
 #ifndef GCPROF_CODEC_H
 #define GCPROF_CODEC_H
 
@@ -8,9 +8,9 @@
 #include "../util/buffer.h"
 
 #define CODEC_FIELDS_MAX 32        /* fields in one record */
-#define CODEC_BYTES_MAX  (1 << 20) /* bytes in one BYTES field, as far as a writer makes them */
+#define CODEC_BYTES_MAX  (1 << 20) /* bytes in one BYTES field; limits writers only */
 
-/* What fields that are stored as differences refer to. Reset at the start of a chunk. */
+/* The bases of difference-coded fields. Reset at the start of a chunk. */
 struct codec {
 	uint64_t time;                                     /* last TIME of any record */
 	uint64_t previous[RECORD_CODES][CODEC_FIELDS_MAX]; /* last values of DELTA fields */
@@ -19,16 +19,14 @@ struct codec {
 void codec_reset(struct codec *codec, uint64_t time);
 
 /*
- * Appends a whole record: code, length, fields. -EINVAL for a kind that does not
- * exist, -EMSGSIZE for more than CODEC_BYTES_MAX, -ENOMEM: nothing was appended
- * and the codec is as it was.
+ * Appends a complete record: code, length, fields. -EINVAL for an unknown kind, -EMSGSIZE for more
+ * than CODEC_BYTES_MAX, -ENOMEM. On error nothing is appended and the codec is unchanged.
  */
 int codec_encode(struct codec *codec, const struct record *record, struct buffer *out);
 
 /*
- * Fills `record` from the fields in `payload`. Fields that are missing at the end
- * are 0, what follows the known ones is ignored. -EBADMSG if a field is
- * malformed. BYTES point into the payload.
+ * Fills `record` from the fields in `payload`. Missing trailing fields are 0; bytes after the known
+ * fields are ignored. -EBADMSG if a field is malformed. BYTES point into the payload.
  */
 int codec_decode(struct codec *codec, unsigned code, struct cursor payload, struct record *record);
 

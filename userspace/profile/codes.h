@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* codes.h: what numbers in records mean, beyond what records.def says of their fields. */
+/* codes.h: values of record fields, beyond the descriptions in records.def. */
 #ifndef GCPROF_CODES_H
 #define GCPROF_CODES_H
 
@@ -14,20 +14,20 @@ enum end_reason {
 	END_INTERRUPTED = 2,
 	END_DURATION = 3,
 	END_ERROR = 4,
-	END_GONE = 5,     /* all programs that were attached to ended */
-	END_NEXT = 6,     /* the recording goes on in another file */
-	END_SNAPSHOT = 7, /* it goes on, and this is what was kept of it */
+	END_GONE = 5,     /* all attached programs ended */
+	END_NEXT = 6,     /* the recording continues in another file */
+	END_SNAPSHOT = 7, /* the recording continues; this file is the part that was kept */
 };
 
-/* One word for programs: lost, cut, held; unknown for any other number. */
+/* A word for programs to parse: lost, cut, held; unknown for any other number. */
 const char *severity_name(uint64_t severity);
 
-/* Two words or so for programs; NULL for a number that is no reason. */
+/* A short name for programs to parse; NULL for an unknown reason. */
 const char *end_reason_name(uint64_t reason);
 
 /*
- * The program's exit status as a shell shows it (128 and the signal that killed it), of the two
- * fields of an end record. -1: its end was not seen.
+ * The program's exit status as a shell shows it (128 + the signal that killed it), from the two
+ * fields of an end record. -1: its end was not observed.
  */
 int end_exit_status(uint64_t reason, uint64_t status);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cursor.h: reads and writes varints; the only code that walks bytes of a profile. */
+/* cursor.h: reads and writes varints; the only code that parses bytes of a profile. */
 /*
- * A varint holds seven bits a byte, least significant first; the top bit of a
- * byte says that another follows. 64 bits take at most ten bytes, of which the
- * tenth is 0 or 1. Signed numbers are folded (zigzag) so that small negative
- * ones stay short.
+ * A varint holds seven bits per byte, least significant first; the top bit says that another byte
+ * follows. 64 bits take at most ten bytes, of which the tenth is 0 or 1. Signed numbers are
+ * zigzag-coded, so that small negative ones stay short.
  */
 #ifndef GCPROF_CURSOR_H
 #define GCPROF_CURSOR_H
@@ -15,7 +14,7 @@
 
 #define VARINT_MAX 10 /* bytes */
 
-/* What is left to read. Nothing is ever read at or behind `end`. */
+/* The bytes left to read. Nothing is read at or beyond `end`. */
 struct cursor {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -59,7 +58,7 @@ static inline bool cursor_varint(struct cursor *cursor, uint64_t *out)
 	return false;
 }
 
-/* The next `size` bytes, which stay where they are; false if there are fewer. */
+/* Returns the next `size` bytes in place; false if there are fewer. */
 static inline bool cursor_take(struct cursor *cursor, uint64_t size, const uint8_t **out)
 {
 	if (size > cursor_left(cursor))

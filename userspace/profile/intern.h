@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* intern.h: gives ids to what a profile defines once and uses often. */
+/* intern.h: assigns ids to things that a profile defines once and uses often. */
 #ifndef GCPROF_INTERN_H
 #define GCPROF_INTERN_H
 
@@ -10,7 +10,7 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-/* The definition of a native or kernel frame, kept for those who name frames later. */
+/* The definition of a native or kernel frame, kept for symbolizing it later. */
 struct intern_frame {
 	uint64_t id;
 	uint64_t module; /* native: 0 if none */
@@ -19,7 +19,7 @@ struct intern_frame {
 };
 
 struct intern {
-	struct map *strings; /* those that are remembered */
+	struct map *strings; /* not all: the oldest are forgotten */
 	struct map *modules;
 	struct map *natives;
 	struct map *kernels;
@@ -29,16 +29,16 @@ struct intern {
 	uint64_t last_frame;  /* id */
 	uint64_t last_string; /* id */
 	uint64_t last_module; /* id */
-	size_t string_bytes;  /* remembered */
-	size_t module_bytes;  /* likewise */
+	size_t string_bytes;  /* of the remembered strings */
+	size_t module_bytes;  /* of the remembered modules */
 };
 
 int intern_init(struct intern *intern);
 void intern_finish(struct intern *intern);
 
 /*
- * Each returns an id, counted from 1 a kind (frames share one count), and tells
- * whether it is new; 0 if there is no memory.
+ * Each returns an id and sets *added if it is new; 0: no memory. Ids count from 1 per kind; all
+ * kinds of frames share one count.
  */
 uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added);
 uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nodes.h: which stacks a profile has defined: a frame, and the stack that called it. */
+/* nodes.h: the stacks that a profile has defined: a frame, and the stack that called it. */
 /*
- * A recorder looks up one node for each frame of each stack that is new, so this is one
- * table of entries that lie in a cache line each, unlike a general map. Not thread-safe.
+ * A recorder looks up one node per frame of each new stack. Unlike a general map, this is a single
+ * table whose entries fit in a cache line. Not thread-safe.
  */
 #ifndef GCPROF_NODES_H
 #define GCPROF_NODES_H
@@ -16,9 +16,9 @@ int nodes_create(struct nodes **out);
 void nodes_free(struct nodes *nodes); /* NULL is allowed */
 
 /*
- * The id of the node, counted from 1; *added tells that it is new. A program may be called in
- * ways without end: beyond NODES_MAX all are forgotten, and those that come again get another id.
- * 0: no memory.
+ * The id of the node, counted from 1; sets *added if it is new. The number of call paths is
+ * unbounded: beyond NODES_MAX all nodes are forgotten, and recurring ones get new ids. 0: no
+ * memory.
  */
 uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *added);
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* record.h: the records of a profile as C structures, made from records.def. */
+/* record.h: the records of a profile as C structures, generated from records.def. */
 #ifndef GCPROF_RECORD_H
 #define GCPROF_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define GENERATED_PATH "[jit]" /* of modules that are code made at run time */
+#define GENERATED_PATH "[jit]" /* path of modules with code generated at run time */
 
-/* Bytes that belong to somebody else: the reader's chunk, or the caller of the writer. */
+/* Borrowed bytes: owned by the reader's chunk, or by the caller of the writer. */
 struct bytes {
-	const char *data; /* not ended by a zero */
+	const char *data; /* not terminated by a zero */
 	size_t size;
 };
 
 enum record_kind {
 #define RECORD(code, name, doc) RECORD_##name = code,
 #include "records.def"
-	RECORD_CODES = 64 /* every kind lies below */
+	RECORD_CODES = 64 /* every code is below */
 };
 
 /* struct record_alloc, struct record_cpu ... */
@@ -32,7 +32,7 @@ enum record_kind {
 	;
 #include "records.def"
 
-/* Any record. `kind` says which member of the union counts. */
+/* Any record. `kind` selects the member of the union. */
 struct record {
 	enum record_kind kind;
 	union {
@@ -43,7 +43,7 @@ struct record {
 
 enum field_kind { FIELD_UINT, FIELD_INT, FIELD_TIME, FIELD_DELTA, FIELD_BYTES };
 
-/* What a field may hold the id of; frames of all kinds share one range. */
+/* What a field's id refers to; frames of all kinds share one range. */
 enum record_ref {
 	REF_none,
 	REF_string,
@@ -70,7 +70,7 @@ struct record_info {
 	size_t n_fields;
 };
 
-/* Ticks of the timer's frequency that a sample stands for: no writer means more than the most. */
+/* Upper limit for the ticks of a sample; no writer produces more. */
 #define CPU_TICKS_MAX 65536
 
 static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
@@ -80,13 +80,13 @@ static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
 	return ticks ? (uint32_t)ticks : 1;
 }
 
-/* The code (bpf/streams.def) of the stream that records of a kind are events of; 0: of none. */
+/* The code (bpf/streams.def) of the stream to which records of a kind belong; 0: none. */
 unsigned record_stream(enum record_kind kind);
 
-/* What records of a kind define: their first field is its id. */
+/* What records of a kind define; their first field is the id. */
 enum record_ref record_defines(enum record_kind kind);
 
-/* What records.def says of a code; NULL for a code that it does not know. Never freed. */
+/* The description of a code from records.def; NULL if unknown. Never freed. */
 const struct record_info *record_info(unsigned code);
 
 #endif

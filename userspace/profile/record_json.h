@@ -8,13 +8,13 @@
 #include "record.h"
 
 /*
- * Prints {"record":"cpu","time":...} without a newline. Text is made valid UTF-8
- * (what is not becomes U+FFFD), bytes that are no text are printed in
- * hexadecimal. Errors of the stream are left for ferror().
+ * Prints {"record":"cpu","time":...} without a newline. Text is made valid UTF-8 (invalid bytes
+ * become U+FFFD); binary fields are printed in hexadecimal. Errors of the stream are left for
+ * ferror().
  */
 void record_json(FILE *out, const struct record *record);
 
-/* A text as a JSON string, quotes included; control characters are escaped. */
+/* Prints a text as a JSON string with quotes; control characters are escaped. */
 void json_text(FILE *out, struct bytes text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sink.h: where a profile is written to: a file, memory, or whatever a test invents. */
+/* sink.h: destination of a profile: a file, memory, or a test double. */
 #ifndef GCPROF_SINK_H
 #define GCPROF_SINK_H
 
@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 struct sink {
-	/* Writes all of it or fails with a negative errno, having written any part of it. */
+	/* Writes everything, or fails with a negative errno after writing any part of it. */
 	int (*write)(struct sink *sink, const void *data, size_t size);
-	/* Closes and frees; a negative errno if what was written may not have arrived. */
+	/* Closes and frees; a negative errno if data may be lost. */
 	int (*close)(struct sink *sink);
 };
 
-/* Writes to `path`, opened as output_file_open() does; its errors. */
+/* Writes to `path`, opened by output_file_open(); same errors. */
 int sink_file_create(const char *path, struct sink **out);
 
-/* Writes to a descriptor and closes it, also when it fails. */
+/* Writes to a descriptor; closes it, even on failure. */
 int sink_file_adopt(int fd, struct sink **out);
 
 /* Writes to a descriptor that stays open after close. */

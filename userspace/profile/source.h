@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* source.h: where a profile is read from: a file or memory. */
+/* source.h: origin of a profile: a file or memory. */
 #ifndef GCPROF_SOURCE_H
 #define GCPROF_SOURCE_H
 

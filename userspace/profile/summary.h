@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* summary.h: the facts about a recording that a profile tells, without its events. */
+/* summary.h: the facts about a recording in a profile, without its events. */
 #ifndef GCPROF_SUMMARY_H
 #define GCPROF_SUMMARY_H
 
@@ -21,7 +21,7 @@ struct summary_stream {
 	bool attached;
 	char *name;
 	char *why_not;
-	uint64_t events; /* records of the stream's own kinds */
+	uint64_t events; /* number of records of the stream's own kinds */
 };
 
 struct summary_loss {
@@ -32,44 +32,43 @@ struct summary_loss {
 	char *text, *one; /* `one` where the count is 1 */
 };
 
-/* Texts end with a zero. */
+/* All texts are terminated by a zero. */
 struct summary {
 	struct profile_status status;
 	struct buffer facts;     /* struct summary_pair[]: meta records */
 	struct buffer command;   /* the same: argument records */
 	struct buffer clocks;    /* struct record_clock[] */
-	struct buffer runtimes;  /* struct summary_pair[]: name and version, what is not seen */
-	struct buffer providers; /* the same, of probes */
-	struct buffer texts;     /* private: strings, each with a zero, the first ones alone */
-	struct buffer text_at;   /* private: uint32_t[], by string: where that is in `texts` */
+	struct buffer runtimes;  /* struct summary_pair[]: name and version, note */
+	struct buffer providers; /* the same, for providers */
+	struct buffer texts;     /* private: zero-terminated strings, the first ones */
+	struct buffer text_at;   /* private: uint32_t[], by string: its offset in `texts` */
 	struct record_recording recording;
 	bool has_recording;
 	struct record_end end;
 	bool has_end;
 	uint64_t last_time; /* of any record */
 	struct {
-		uint64_t end;       /* of the last one; 0: none */
-		uint64_t traced_ns; /* system calls were traced */
-		uint64_t
-			untraced_ns; /* and between two windows, or after the last, they were not */
+		uint64_t end;         /* of the last window; 0: none */
+		uint64_t traced_ns;   /* while system calls were traced */
+		uint64_t untraced_ns; /* between two windows, or after the last */
 	} tracing;
 	struct summary_stream streams[SUMMARY_STREAMS];
 	struct summary_loss losses[SUMMARY_LOSSES];
 };
 
-/* Reads all records. -ENOMEM, or the source's error; summary_free() is due in any case. */
+/* Reads all records. -ENOMEM, or the source's error; call summary_free() in any case. */
 int summary_read(struct profile_reader *reader, struct summary *out);
 void summary_free(struct summary *summary);
 
-/* How the clocks ran against CLOCK_MONOTONIC between the first and the last pair. */
+/* Drift of the clocks against CLOCK_MONOTONIC between the first and the last pair. */
 struct summary_clock {
 	size_t pairs;
-	uint64_t bracket_ns;  /* the widest: how well the clocks of a pair are known */
+	uint64_t bracket_ns;  /* the widest bracket: accuracy of a pair */
 	int64_t offset_ns;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the first pair */
-	int64_t step_ns;      /* how much that changed until the last */
+	int64_t step_ns;      /* change of that until the last pair */
 	double realtime_ppm;  /* the same as a rate */
 	double tsc_mhz;       /* 0: there is no time stamp counter */
-	double tsc_stray_ns;  /* the farthest any pair lies from that rate */
+	double tsc_stray_ns;  /* greatest deviation of any pair from that rate */
 	double tsc_stray_ppm; /* the same relative to the time between first and last pair */
 };
 

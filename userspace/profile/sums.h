@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sums.h: records whose figures are sums since a recording began: what they grew by. */
+/* sums.h: records with running sums since the start of a recording: computes their growth. */
 #ifndef GCPROF_SUMS_H
 #define GCPROF_SUMS_H
 
@@ -8,13 +8,13 @@
 #include "record.h"
 #include "../util/buffer.h"
 
-/* Does a later record of the kind, about the same, stand for all before it? */
+/* Does a later record of this kind about the same thing supersede all earlier ones? */
 bool sums_are_in(enum record_kind kind);
 
 /*
- * Makes the sums in `record` what they grew by since `base`, a record of the same kind.
- * The longest of something is known if it came since, or else 0 (waits), or of calls where the
- * bucket begins that it is in. `room` holds what BYTES point to then. 0 or -ENOMEM.
+ * Replaces the sums in `record` by their growth since `base`, a record of the same kind. Maxima are
+ * kept if they are newer than `base`. Otherwise they are 0 for waits, and for calls the start of
+ * their bucket. BYTES then point into `room`. 0 or -ENOMEM.
  */
 int sums_subtract(struct record *record, const struct record *base, struct buffer *room);
 

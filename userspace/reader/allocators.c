@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* allocators.c: does a file bring a malloc() of its own, and whose is it? */
+/* allocators.c: finds out whether a file has its own malloc(), and which. */
 #include "allocators.h"
 
 #include <stddef.h>
@@ -7,9 +7,9 @@
 
 #include "../symbols/elf_file.h"
 
-enum { SYMBOLS_READ_MAX = 1 << 20 }; /* of one file */
+enum { SYMBOLS_READ_MAX = 1 << 20 }; /* per file */
 
-/* Earlier rows win: a sanitizer also has the names of others, and all have malloc(). */
+/* Earlier rows win: a sanitizer also defines names of other allocators, and all define malloc(). */
 static const struct {
 	const char *symbol;
 	enum allocator allocator;

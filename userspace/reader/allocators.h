@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* allocators.h: does a file bring a malloc() of its own, and whose is it? */
+/* allocators.h: finds out whether a file has its own malloc(), and which. */
 #ifndef GCPROF_READER_ALLOCATORS_H
 #define GCPROF_READER_ALLOCATORS_H
 
 #include <gelf.h>
 #include <stdint.h>
 
-/* Numbers travel in file facts; they are not stored. */
+/* These numbers are part of file facts, but are not stored in profiles. */
 enum allocator {
 	ALLOCATOR_NONE,
-	ALLOCATOR_LIBC,      /* that of the C library */
-	ALLOCATOR_SANITIZER, /* must be the first library that is loaded */
+	ALLOCATOR_LIBC,      /* the C library's */
+	ALLOCATOR_SANITIZER, /* must be the first library loaded */
 	ALLOCATOR_JEMALLOC,
 	ALLOCATOR_TCMALLOC,
 	ALLOCATOR_MIMALLOC,
@@ -18,10 +18,10 @@ enum allocator {
 	ALLOCATORS
 };
 
-/* By the symbols that the file exports: which allocator it has, if it defines malloc(). */
+/* The allocator of a file that defines malloc(), by its exported symbols. */
 enum allocator allocator_find(Elf *elf);
 
-/* As in "PROGRAM has ...". */
+/* For use in "PROGRAM has ...". */
 const char *allocator_name(uint32_t allocator);
 
 #endif

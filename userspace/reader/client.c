@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client.c: asks a reader for names of functions, and takes its answer. */
+/* client.c: asks a reader for names of functions and takes its answer. */
 #include "client.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static bool take(struct names_left *left, void *out, size_t size)
 	return true;
 }
 
-/* A text becomes one that ends with a zero. */
+/* Turns a text into a zero-terminated one. */
 static const char *take_text(struct names_left *left, char room[NAMES_TEXT_MAX + 1], uint32_t size)
 {
 	if (size > NAMES_TEXT_MAX || !take(left, room, size))
@@ -128,7 +128,7 @@ int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
 	return (int)list.count;
 }
 
-/* --- for callers that can wait -------------------------------------------------------------- */
+/* --- blocking client ------------------------------------------------------------------------ */
 
 struct names_client {
 	struct worker *worker;
@@ -138,7 +138,7 @@ struct names_client {
 	struct names_left left;
 };
 
-/* The limits of a file, for all of its requests. */
+/* The limits of a file, for all requests about it. */
 struct limits {
 	uint64_t cpu_end, wall_end;
 };
@@ -178,7 +178,7 @@ static uint64_t until(uint64_t end, uint64_t now)
 	return end > now ? end - now : 0;
 }
 
-/* One request; its answer goes to client->left. */
+/* Sends one request; the answer goes to client->left. */
 static int ask(struct names_client *client, const struct names_message *message, int fd,
 	       const struct limits *limits)
 {
@@ -204,8 +204,8 @@ static int ask(struct names_client *client, const struct names_message *message,
 	return answer.err;
 }
 
-/* Hands on what is known of `n` places. */
-static int hand_on(struct names_client *client, size_t first, size_t n, names_found *found,
+/* Passes on the names of `n` places. */
+static int deliver(struct names_client *client, size_t first, size_t n, names_found *found,
 		   void *context)
 {
 	int err = 0;
@@ -254,7 +254,7 @@ int names_client_ask(struct names_client *client, const struct names_file *file,
 		memcpy(message.places, &places[at], count * sizeof(*places));
 		err = ask(client, &message, fd, &limits);
 		if (!err)
-			result = hand_on(client, at, count, found, context);
+			result = deliver(client, at, count, found, context);
 	}
 	close(fd);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client.h: asks a reader for names of functions, and takes its answer. */
+/* client.h: asks a reader for names of functions and takes its answer. */
 #ifndef GCPROF_READER_CLIENT_H
 #define GCPROF_READER_CLIENT_H
 
@@ -10,13 +10,13 @@
 #include "names.h"
 #include "worker.h"
 
-#define NAMES_CPU_NS  UINT64_C(5000000000)  /* of one request: DWARF alone may take three seconds */
-#define NAMES_WALL_NS UINT64_C(15000000000) /* on a machine that has much else to do */
+#define NAMES_CPU_NS  UINT64_C(5000000000)  /* per request: DWARF alone may take three seconds */
+#define NAMES_WALL_NS UINT64_C(15000000000) /* for busy machines */
 
-/* A file that places lie in. Everything is borrowed. */
+/* A file that contains places. Everything is borrowed. */
 struct names_file {
-	uint64_t owner;   /* its number for the reader, see struct names_request */
-	const char *path; /* NULL: it has none */
+	uint64_t owner;   /* its number in the reader, see struct names_request */
+	const char *path; /* NULL: none */
 	const unsigned char *build_id;
 	size_t build_id_size; /* at most BUILD_ID_MAX */
 };
@@ -27,27 +27,28 @@ struct names_message {
 	struct name_place places[NAMES_BATCH];
 };
 
-/* Describes the file; its places are still to be filled in. */
+/* Fills in the file; the caller adds the places. */
 void names_message_begin(struct names_message *message, const struct names_file *file);
 
-/* Starts the request, of which the caller has filled in the kind, descriptors and limits. A
- * negative errno, see worker_start(). */
+/* Starts the request; the caller has set its kind, descriptors and limits. A negative errno, see
+ * worker_start(). */
 int names_start(struct worker *worker, struct worker_order *order,
 		const struct names_message *message);
 
-/* The debug file that a reader asks for; false if the question makes no sense. */
+/* The debug file that a reader asks for; false if the question is malformed. */
 bool names_wanted(const struct worker_answer *question, struct debug_wanted *out);
 
-/* Did the reader fail on the request (not: did it answer that it cannot)? */
+/* Did the reader fail on the request, as opposed to answering that it cannot? */
 bool names_is_failure(int err);
 
 /*
- * Says why a file's functions have no names, by a negative errno: a warning if the reader failed
- * or refuses them (-ENAMETOOLONG), or if nothing says which file was recorded (-ENODATA).
+ * Explains why functions of a file have no names, by a negative errno. Prints a warning if the
+ * reader failed or refuses names (-ENAMETOOLONG), or if the recorded file cannot be identified
+ * (-ENODATA).
  */
 void names_explain(const char *path, int err);
 
-/* What was not taken yet of an answer. */
+/* The rest of an answer. */
 struct names_left {
 	const char *at;
 	size_t size;
@@ -55,27 +56,27 @@ struct names_left {
 };
 
 /*
- * The names of the next place, outermost first: how many, or -EBADMSG. Texts end with a
- * zero and stay valid until the next call.
+ * The names of the next place, outermost first: their number, or -EBADMSG. Texts are
+ * zero-terminated and stay valid until the next call.
  */
 int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX]);
 
-/* --- for callers that can wait -------------------------------------------------------------- */
+/* --- blocking client ------------------------------------------------------------------------ */
 
-/* A reader of files, and the time that it may take for all of them. Not thread-safe. */
+/* A reader of files, with a time limit for all of them together. Not thread-safe. */
 struct names_client;
 
 int names_client_create(struct names_client **out);  /* -ENOMEM */
 void names_client_free(struct names_client *client); /* NULL is allowed */
 
-/* Receives the names of places[place], outermost first. Texts go away afterwards. */
+/* Receives the names of places[place], outermost first. Texts are valid during the call. */
 typedef int names_found(void *context, size_t place, const struct symbol *symbols, size_t n);
 
 /*
  * Opens the file and its debug files with the rights of this process, and waits for the names of
- * all places in it. A file that cannot be read, is too much for its reader or comes when the time
- * is over goes without names, with a message. Numbers the file by itself. What `found` returned if
- * that was not 0.
+ * all places in it. A file stays without names, with a message, if it is unreadable, exceeds its
+ * reader's limits or comes after the time limit. Assigns the file's number itself. Returns the
+ * first non-zero result of `found`.
  */
 int names_client_ask(struct names_client *client, const struct names_file *file,
 		     const struct name_place *places, size_t n, names_found *found, void *context);

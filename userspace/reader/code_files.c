@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* code_files.c: the files in which processes describe code that they make at run time, as they
- * grow. */
+/* code_files.c: growing files in which processes describe code generated at run time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,18 +14,18 @@
 #include "../util/monotonic.h"
 
 #define BLOCK          ((size_t)1 << 20)
-#define FILE_BYTES_MAX (INT64_C(1) << 30) /* of one file */
-#define DUMPS_MAX      8                  /* of one process */
+#define FILE_BYTES_MAX (INT64_C(1) << 30) /* per file */
+#define DUMPS_MAX      8                  /* per process */
 
-/* A file that grows, as far as it was read. */
+/* A growing file, and how far it was read. */
 struct growing {
-	int fd; /* -1: none now */
+	int fd; /* -1: currently none */
 	ino_t inode;
 	off_t at;
-	size_t wanted;        /* bytes, to go on */
+	size_t wanted;        /* bytes needed to continue */
 	struct jitdump *dump; /* NULL: a perf map */
 	bool broken;
-	uint64_t read; /* of a perf map: when it was read last, ns; 0: never */
+	uint64_t read; /* of a perf map: last time read, ns; 0: never */
 };
 
 struct process {
@@ -108,8 +107,8 @@ static int parse(struct process *process, struct growing *file, const struct buf
 	return perf_map_parse(process->table, block->data, block->size, used);
 }
 
-/* Reads what is new in a file. What it cannot understand ends the reading of it for ever. */
-static int read_on(struct code_files *files, struct process *process, struct growing *file)
+/* Reads new data of a file. Malformed data ends reading permanently. */
+static int read_new(struct code_files *files, struct process *process, struct growing *file)
 {
 	struct buffer *block = &files->block;
 	size_t used = 1, size;
@@ -127,7 +126,7 @@ static int read_on(struct code_files *files, struct process *process, struct gro
 		block->size = (size_t)n;
 		err = parse(process, file, block, &used);
 		file->at += (off_t)used;
-		/* More is wanted than was read: another time, or with a larger block. */
+		/* Needs more than was read: later, or with a larger block. */
 		used += file->wanted > (size_t)n && (size_t)n == size;
 	}
 	file->broken |= err == -EBADMSG || err == -E2BIG;
@@ -141,13 +140,13 @@ static int add_map(struct code_files *files, struct process *process, int fd)
 	struct stat st;
 	int err;
 
-	/* Another file, or one that was begun anew. */
+	/* Another file, or one that was started anew. */
 	if (!fstat(fd, &st) && (st.st_ino != map->inode || st.st_size < map->at))
 		*map = (struct growing){.inode = st.st_ino, .wanted = 1};
 	map->fd = fd;
 	code_table_set_time(process->table, map->read);
 	map->read = now;
-	err = read_on(files, process, map);
+	err = read_new(files, process, map);
 	map->fd = -1;
 	close(fd);
 	return err;
@@ -165,7 +164,7 @@ static int add_dump(struct code_files *files, struct process *process, int fd)
 		return 0;
 	}
 	process->n_dumps++;
-	return read_on(files, process, dump);
+	return read_new(files, process, dump);
 }
 
 int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
@@ -197,7 +196,7 @@ bool code_files_find(struct code_files *files, uint64_t id, uint64_t address, ui
 		return false;
 	process = (struct process *)(uintptr_t)*slot;
 	for (size_t i = 0; i < process->n_dumps; i++) {
-		if (read_on(files, process, &process->dumps[i]))
+		if (read_new(files, process, &process->dumps[i]))
 			return false;
 	}
 	return code_table_find(process->table, address, time, out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* confine.c: what the process that reads untrusted files gives up before it reads the first one. */
+/* confine.c: drops the rights of the process that reads untrusted files. */
 /*
- * Libraries that read ELF and DWARF have faults, and the author of a program chooses
- * what they read. So this process can do nothing but read the descriptors that it is
- * handed, compute, and answer. Namespaces come last among the ways to hold it, because a
- * machine may allow none: the filter lets no path be opened and no socket be made.
+ * Libraries that parse ELF and DWARF have bugs, and the author of a program chooses their input.
+ * This process can therefore only read the descriptors passed to it, compute, and answer.
+ * Namespaces are the least of its restrictions, because a machine may allow none: the system call
+ * filter alone prevents opening paths and creating sockets.
  */
 #include "confine.h"
 
@@ -27,10 +27,10 @@
 #include "protocol.h"
 
 #define NOBODY          65534
-#define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* memory of its own */
-#define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* of addresses, mapped files included */
+#define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* private data */
+#define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* address space, mapped files included */
 
-/* Becomes the user nobody, where that is allowed. */
+/* Becomes the user nobody, if allowed. */
 static int change_user(void)
 {
 	if (geteuid())
@@ -41,7 +41,7 @@ static int change_user(void)
 	return 0;
 }
 
-/* A root directory with nothing in it. The new user namespace gives the right to make one. */
+/* Enters an empty root directory. The new user namespace grants the right to create one. */
 static void leave_files(void)
 {
 	int context = (int)syscall(SYS_fsopen, "tmpfs", 0), root;
@@ -93,19 +93,19 @@ static void limit_all(void)
 	limit(RLIMIT_NPROC, 0);
 }
 
-/* A system call that is allowed, if the bits of the mask in an argument have this value. */
+/* An allowed system call: the masked bits of an argument must have this value. */
 static const struct row {
 	int call;
-	int argument; /* -1: whatever the arguments are */
+	int argument; /* -1: any arguments */
 	uint64_t mask, value;
-	int second; /* another argument, if the mask that follows is not 0 */
+	int second; /* another argument, if the following mask is not 0 */
 	uint64_t second_mask, second_value;
 } rows[] = {
-	/* Requests and answers, here and by the sockets of programs' memory: it has no others, and
-	 * names no address. */
+	/* Requests and answers, on its own socket and the sockets of programs' memory. It has no
+	 * other sockets, and passes no address. */
 	{.call = SCMP_SYS(recvmsg), .argument = -1},
 	{SCMP_SYS(sendto), 4, UINT64_MAX, 0, 0, 0, 0},
-	/* Files that are open. A path leads nowhere. */
+	/* Open files. Paths lead nowhere. */
 	{.call = SCMP_SYS(pread64), .argument = -1},
 	{.call = SCMP_SYS(read), .argument = -1},
 	{.call = SCMP_SYS(lseek), .argument = -1},
@@ -115,14 +115,14 @@ static const struct row {
 	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD, 0, 0, 0},
 	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL, 0, 0, 0},
 	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC, 0, 0, 0},
-	/* Memory, none of it code and none of it shared. */
+	/* Private memory without code. */
 	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, 3, MAP_TYPE, MAP_PRIVATE},
 	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, 0, 0, 0},
 	{.call = SCMP_SYS(munmap), .argument = -1},
 	{.call = SCMP_SYS(mremap), .argument = -1},
 	{.call = SCMP_SYS(madvise), .argument = -1},
 	{.call = SCMP_SYS(brk), .argument = -1},
-	/* The C library. Sorting asks how much memory there is. */
+	/* The C library. qsort() asks for the amount of memory. */
 	{.call = SCMP_SYS(sysinfo), .argument = -1},
 	{.call = SCMP_SYS(getrandom), .argument = -1},
 	{.call = SCMP_SYS(clock_gettime), .argument = -1},
@@ -131,7 +131,7 @@ static const struct row {
 	{.call = SCMP_SYS(rt_sigreturn), .argument = -1},
 	{.call = SCMP_SYS(exit), .argument = -1},
 	{.call = SCMP_SYS(exit_group), .argument = -1},
-#ifdef __SANITIZE_ADDRESS__ /* its report, which it writes before the process ends */
+#ifdef __SANITIZE_ADDRESS__ /* its report, written before the process ends */
 	{SCMP_SYS(write), 0, UINT32_MAX, STDERR_FILENO, 0, 0, 0},
 	{.call = SCMP_SYS(sigaltstack), .argument = -1},
 	{.call = SCMP_SYS(gettid), .argument = -1},
@@ -151,7 +151,7 @@ static int add_row(scmp_filter_ctx filter, const struct row *row)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->call, count, compare);
 }
 
-/* Other calls fail: a library may try one and get on without it. */
+/* Other calls fail: a library may try one and continue without it. */
 static int enter_filter(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
@@ -177,8 +177,8 @@ int confine(void)
 	err = drop_capabilities();
 	if (err)
 		return err;
-	/* With the recorder it ends, also in the midst of a file. Another user, or more
-	 * capabilities as in a new namespace, would undo this. */
+	/* Dies with the recorder, even while parsing. A change of user or more capabilities, as in
+	 * a new namespace, would undo this setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	limit_all();
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

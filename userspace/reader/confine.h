@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* confine.h: what the process that reads untrusted files gives up before it reads the first one. */
+/* confine.h: drops the rights of the process that reads untrusted files. */
 #ifndef GCPROF_READER_CONFINE_H
 #define GCPROF_READER_CONFINE_H
 
 /*
- * Becomes the user nobody without capabilities, in namespaces of its own with an empty root
- * directory where the kernel allows that, with limits, behind a filter that leaves
- * the system calls that reading needs. For good. 0, or a negative errno: then nothing
- * may be read.
+ * Permanently becomes the user nobody without capabilities, with limits, behind a filter that
+ * leaves only the system calls needed for reading. Where the kernel allows, it also enters
+ * namespaces of its own with an empty root directory. 0, or a negative errno: then read nothing.
  */
 int confine(void);
 

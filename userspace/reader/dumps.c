@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dumps.c: stack dumps walked by libunwind as answers of the reader: READ_STACK. */
+/* dumps.c: answers READ_STACK: unwinds stack dumps by libunwind. */
 #include "dumps.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-#define IMAGES_MAX 256 /* files open at a time */
+#define IMAGES_MAX 256 /* open files at a time */
 
 struct dumps {
 	struct stack_unwinder *unwinder;
-	struct dump_request process; /* whose mappings are known */
-	struct buffer mappings;      /* struct dump_mapping[]: also those where nothing is */
-	struct map *images;          /* file to struct frame_image *, 0: none */
+	struct dump_request process; /* the process of `mappings` */
+	struct buffer mappings;      /* struct dump_mapping[], unmapped ranges included */
+	struct map *images;          /* file to struct frame_image *; 0: none */
 	struct stack_walk walk;
 };
 
@@ -41,7 +41,7 @@ static void forget_images(struct dumps *dumps)
 		_exit(EXIT_FAILURE);
 }
 
-/* All processes share the kernel's page of code, this one included. */
+/* All processes share the vDSO, this one included. */
 static int open_vdso(struct frame_image **out)
 {
 	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -70,7 +70,7 @@ static struct frame_image *find_image(struct dumps *dumps, const struct dump_map
 	else if (slot && added && fd >= 0 && !frame_image_open(fd, &image))
 		fd = -1;
 	else if (slot && added)
-		fd = -1; /* frame_image_open() has closed it, or there was none */
+		fd = -1; /* closed by frame_image_open(), or there was none */
 	if (fd >= 0)
 		close(fd);
 	if (slot && added)
@@ -78,7 +78,7 @@ static struct frame_image *find_image(struct dumps *dumps, const struct dump_map
 	return slot ? image_of(*slot) : NULL;
 }
 
-/* What is mapped at an address, known from before or asked for. */
+/* The mapping at an address: cached, or asked for. */
 static const struct dump_mapping *find_mapping(struct dumps *dumps, uint64_t ip)
 {
 	const struct dump_mapping *all = (const void *)dumps->mappings.data;
@@ -134,7 +134,7 @@ static int create(struct dumps **out)
 
 int dumps_answer(const struct request *request)
 {
-	static struct dumps *dumps; /* most readers walk no stacks */
+	static struct dumps *dumps; /* allocated on use: most readers walk no stacks */
 	const size_t head = sizeof(struct dump_request) + sizeof(struct event_copy);
 	struct dump_request process;
 	struct event_copy copy;

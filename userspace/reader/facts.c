@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.c: what the recorder must know of a mapped file at once: READ_FACTS. */
+/* facts.c: answers READ_FACTS: what the recorder must know as soon as a file is mapped. */
 #include "facts.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "../symbols/elf_file.h"
 #include "allocators.h"
 
-#define DATA_READ_MAX (UINT64_C(1) << 26) /* of one file */
+#define DATA_READ_MAX (UINT64_C(1) << 26) /* per file */
 #define BLOCK_START   (offsetof(struct gcprof_control, version) + sizeof(uint32_t))
 
-/* Where a control block begins in `size` bytes of data, or `size`. */
+/* Offset of a control block in `size` bytes of data, or `size`. */
 static size_t find_block(const unsigned char *data, size_t size)
 {
 	struct gcprof_control block;
@@ -29,8 +29,8 @@ static size_t find_block(const unsigned char *data, size_t size)
 	return size;
 }
 
-/* The control block is known by its first bytes, which the file initialises: programs without
- * symbols have it, too. */
+/* A control block is recognised by its first bytes, which the file initialises. This works in
+ * programs without symbols, too. */
 static uint64_t find_control(int fd, const GElf_Phdr *header, uint64_t *left)
 {
 	uint64_t size = header->p_filesz < *left ? header->p_filesz : *left;
@@ -38,7 +38,7 @@ static uint64_t find_control(int fd, const GElf_Phdr *header, uint64_t *left)
 	unsigned char room[16384];
 
 	*left -= size;
-	/* One that begins at the end of a part is at the begin of the next one. */
+	/* The last words of a part are the first of the next one. */
 	for (; at + BLOCK_START <= size; at += sizeof(room) - sizeof(uint64_t)) {
 		size_t wanted = size - at < sizeof(room) ? size - at : sizeof(room), found;
 
@@ -70,7 +70,7 @@ static void read_segments(int fd, Elf *elf, struct file_facts *facts)
 	for (size_t i = 0; elf_segment(elf, i, &header); i++) {
 		if (header.p_type == PT_INTERP)
 			read_interpreter(fd, &header, facts);
-		/* Programs that can be asked are programs with probes. */
+		/* Only programs with probes have a control block. */
 		if (header.p_type == PT_LOAD && header.p_flags & PF_W && facts->n_sites &&
 		    !facts->control)
 			facts->control = find_control(fd, &header, &left);
@@ -118,7 +118,7 @@ static bool is_operand(const struct probe_argument *argument)
 	       argument->is_signed <= 1;
 }
 
-/* A place of the file's own runtime, which has it. */
+/* Is this a probe site of the file's own runtime? */
 static bool is_place(const struct file_facts *facts, const struct probe_place *place)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime.runtime);

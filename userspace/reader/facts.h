@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.h: what the recorder must know of a mapped file at once: READ_FACTS. */
+/* facts.h: answers READ_FACTS: what the recorder must know as soon as a file is mapped. */
 #ifndef GCPROF_READER_FACTS_H
 #define GCPROF_READER_FACTS_H
 
@@ -14,33 +14,30 @@
 #define FACTS_TEXT_BYTES 256
 
 struct file_facts {
-	int32_t build_id_size; /* 0: it has none; a negative errno: it is no ELF file */
+	int32_t build_id_size; /* 0: none; a negative errno: not an ELF file */
 	unsigned char build_id[BUILD_ID_MAX];
-	struct unwind_segment segments[UNWIND_SEGMENTS_MAX]; /* that hold code */
-	uint64_t
-		control; /* address of the control block as the linker knows it, 0: there is none */
+	struct unwind_segment segments[UNWIND_SEGMENTS_MAX]; /* with code */
+	uint64_t control; /* link-time address of the control block; 0: none */
 	uint32_t n_segments;
 	uint32_t n_sites; /* of probes */
 	struct runtime_facts runtime;
-	uint32_t refused; /* sites that cannot be attached: `problem` says why of the first */
+	uint32_t refused; /* sites that cannot be attached; `problem` gives the reason for the first
+			   */
 	char problem[FACTS_TEXT_BYTES];
-	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker, "" if it names none */
-	uint32_t allocator;                 /* enum allocator: that the file has */
+	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker; "": none named */
+	uint32_t allocator;                 /* enum allocator: the file's own */
 };
 
-/* The facts of a file, and its probe sites, which the caller frees. -ENOMEM. */
+/* Reads the facts of a file and its probe sites, which the caller frees. -ENOMEM. */
 int facts_read(int fd, struct file_facts *out, struct probe_site **sites);
 
-/*
- * Takes facts and sites out of an answer, if they make sense. `sites` point into the
- * answer. -EBADMSG.
- */
+/* Takes facts and sites from an answer and checks them. `sites` point into the answer. -EBADMSG. */
 int facts_take(const void *data, size_t size, struct file_facts *out,
 	       const struct probe_site **sites);
 
 /*
- * Where an address that the linker knows is in a process that has mapped `offset` of the
- * file at `start`; false if that mapping holds no code.
+ * Translates a link-time address to its address in a process that has mapped `offset` of the file
+ * at `start`; false if that mapping holds no code.
  */
 bool facts_locate(const struct file_facts *facts, uint64_t start, uint64_t offset, uint64_t address,
 		  uint64_t *out);

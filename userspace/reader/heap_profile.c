@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* heap_profile.c: a program's own heap profile as an answer of the reader: READ_HEAP. */
+/* heap_profile.c: answers READ_HEAP: a program's own heap profile. */
 #include "heap_profile.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include "../runtimes/go_buckets.h"
 
 #define BYTES_SANE (UINT64_C(1) << 56)
-#define RATE_USUAL (512 << 10) /* of a program whose sampler is off now */
+#define RATE_USUAL (512 << 10) /* if the program's sampler is off now */
 
 struct walk {
 	uint64_t rate;
-	bool published; /* anything was */
-	bool put;       /* the second time */
+	bool published; /* anything was published */
+	bool put;       /* this is the second pass */
 	size_t bytes;
 };
 
@@ -38,14 +38,15 @@ static void put_place(void *context, const struct go_bucket *bucket)
 	wire_put(bucket->stack, bucket->depth * sizeof(uint64_t));
 }
 
-static void look_at_place(void *context, const struct go_bucket *bucket)
+static void note_published(void *context, const struct go_bucket *bucket)
 {
 	struct walk *walk = context;
 
 	walk->published |= bucket->published.allocs != 0;
 }
 
-/* As runtime.MemProfile: before the first collection nothing is published, and all counts. */
+/* Like runtime.MemProfile: before the first collection nothing is published, and all samples count.
+ */
 static int read_profile(struct remote *memory, const struct heap_request *wanted)
 {
 	struct walk walk = {.rate = 0};
@@ -55,7 +56,7 @@ static int read_profile(struct remote *memory, const struct heap_request *wanted
 		return -ESRCH;
 	if (!walk.rate || walk.rate >= BYTES_SANE)
 		walk.rate = RATE_USUAL;
-	count = go_buckets_read(memory, wanted->list, look_at_place, &walk);
+	count = go_buckets_read(memory, wanted->list, note_published, &walk);
 	if (count >= 0)
 		count = go_buckets_read(memory, wanted->list, put_place, &walk);
 	return count < 0 ? count : 0;

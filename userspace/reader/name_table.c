@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* name_table.c: reads the name table of a program out of its memory: READ_TABLE. */
+/* name_table.c: answers READ_TABLE: reads the name table from a program's memory. */
 /*
- * The program may have written anything: chunks in a circle, addresses of nothing, any count. So
- * chunks, entries and bytes are counted, and what cannot be read is passed over.
+ * The program may have written anything: circular chunks, invalid addresses, any count. Chunks,
+ * entries and bytes are therefore limited, and unreadable parts are skipped.
  */
 #include "name_table.h"
 
@@ -20,10 +20,10 @@ struct walk {
 	struct remote *memory;
 	uint32_t entries, chunks; /* so far */
 	size_t bytes;             /* of the answer */
-	int err;                  /* why names are missing, or 0 */
+	int err;                  /* why names are missing; 0: none are */
 };
 
-/* A text of a program, cut to TABLE_TEXT_MAX: its bytes, 0 if it is not there. */
+/* A text of a program, truncated to TABLE_TEXT_MAX: its length, 0 if unreadable. */
 static uint16_t read_text(struct remote *memory, uint64_t from, char out[TABLE_TEXT_MAX])
 {
 	size_t size = from ? remote_read(memory, from, out, TABLE_TEXT_MAX) : 0;
@@ -31,7 +31,7 @@ static uint16_t read_text(struct remote *memory, uint64_t from, char out[TABLE_T
 	return (uint16_t)strnlen(out, size);
 }
 
-/* False: nothing more is read, and `err` says why. */
+/* Stops reading, with the reason in `err`; returns false. */
 static bool stop(struct walk *walk, int err)
 {
 	walk->err = err;
@@ -60,7 +60,7 @@ static bool put_name(struct walk *walk, const struct gcprof_name *entry)
 	return true;
 }
 
-/* The entries of a chunk, which begin at `from`. */
+/* Sends the entries of a chunk, which begin at `from`. */
 static bool put_entries(struct walk *walk, uint64_t from, uint32_t count)
 {
 	struct gcprof_name entries[READ_AT_ONCE];

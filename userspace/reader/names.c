@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: names of functions as answers of the reader: READ_NAMES, READ_KERNEL, READ_CODE. */
+/* names.c: answers READ_NAMES, READ_KERNEL and READ_CODE: names of functions. */
 /*
- * What was read of a file is kept for the next request about it; when memory runs out the
- * request fails, and the recorder begins again with a fresh process.
+ * Data read from a file is kept for the next request about it. If memory runs out the request
+ * fails, and the recorder starts over with a fresh process.
  */
 #include "names.h"
 
@@ -22,15 +22,15 @@
 #include "../symbols/elf_file.h"
 #include "../symbols/unwind_file.h"
 
-#define ANSWER_NAMES_BYTES (32 << 10) /* of one place: the innermost names beyond are left out */
+#define ANSWER_NAMES_BYTES (32 << 10) /* per place: the innermost names beyond it are dropped */
 
-/* The library of a Java virtual machine that was asked for last. */
+/* The last Java virtual machine library that was requested. */
 struct java_library {
 	dev_t device;
 	ino_t inode; /* 0: none */
 	off_t size;
 	struct timespec changed;
-	bool found; /* it is one */
+	bool found; /* it is a Java virtual machine */
 	struct hotspot_layout layout;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
@@ -41,8 +41,8 @@ struct names {
 	struct code_files *code;
 	struct java_library library;
 	struct cpython_function function;
-	int file;                  /* of the present request, -1: none */
-	char place[NAME_MAX + 32]; /* the name of a function that has none */
+	int file;                  /* of the current request; -1: none */
+	char place[NAME_MAX + 32]; /* made-up name of an unnamed function */
 	char type[NAMES_TEXT_MAX];
 };
 
@@ -59,7 +59,8 @@ static int open_file(void *context, const char *path)
 	return fd;
 }
 
-/* Only the recorder may open files: it is asked. The program is the file of the request. */
+/* Asks the recorder for a debug file, because only it may open files. The program is the file of
+ * the request. */
 static int open_debug(void *context, int file, const struct debug_wanted *wanted)
 {
 	char nothing;
@@ -107,7 +108,7 @@ static void put_names(const struct symbol *symbols, size_t n)
 	struct name_list list = {0};
 	size_t bytes = 0;
 
-	/* A name must be something. */
+	/* Skips empty names. */
 	while (n && (!symbols[n - 1].name || !*symbols[n - 1].name))
 		n--;
 	for (; list.count < n && bytes < ANSWER_NAMES_BYTES; list.count++)
@@ -117,7 +118,7 @@ static void put_names(const struct symbol *symbols, size_t n)
 		put_name(&symbols[i]);
 }
 
-/* A function without a name is known by where it begins in its file. */
+/* Names an unnamed function by its start in the file. */
 static void name_place(struct names *names, const struct names_request *head, uint64_t offset,
 		       struct symbol *symbol)
 {
@@ -187,7 +188,8 @@ static int answer_kernel(struct names *names, const struct names_request *head,
 	return 0;
 }
 
-/* What is new in the files: jitdump files stay open, as many as came before are known. */
+/* Reads new data in the files. Jitdump files stay open, and the first ones in each request are
+ * already known. */
 static int read_code(struct names *names, const struct names_request *head,
 		     const struct request *request)
 {
@@ -222,7 +224,7 @@ static int answer_code(struct names *names, const struct names_request *head,
 	return err;
 }
 
-/* Reads the library of a Java virtual machine, unless it is the last that was read. Takes over the
+/* Reads the library of a Java virtual machine, unless it is the last one read. Takes over the
  * descriptor. */
 static bool read_library(struct java_library *library, int fd)
 {

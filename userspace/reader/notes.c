@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notes.c: the SystemTap notes of an ELF file. */
+/* notes.c: parses the SystemTap notes of an ELF file. */
 /*
- * A SystemTap note (version 3) is: owner "stapsdt", type 3, and as its content
- * three addresses (the nop, the address that section .stapsdt.base had when the
- * note was written, the semaphore or 0) and three strings (provider, name,
- * arguments). Tools that move code after linking leave the note as it was but
- * move .stapsdt.base, so all addresses are corrected by the difference.
+ * A SystemTap note (version 3) has owner "stapsdt" and type 3. Its content is three addresses (the
+ * nop, the address of section .stapsdt.base when the note was written, the semaphore or 0) and
+ * three strings (provider, name, arguments). Tools that move code after linking move .stapsdt.base
+ * but do not update the note, so all addresses are corrected by the difference.
  */
 #include "notes.h"
 
@@ -18,16 +17,16 @@
 #define BASE_SECTION ".stapsdt.base"
 #define NOTE_OWNER   "stapsdt"
 #define NOTE_TYPE    3
-#define NOTES_MAX    (4u << 20) /* bytes of notes that are read */
+#define NOTES_MAX    (4u << 20) /* limit for bytes of notes */
 
 #define SEMAPHORE_BYTES 2
 
 struct base {
 	bool known;
-	uint64_t address; /* of .stapsdt.base now */
+	uint64_t address; /* current address of .stapsdt.base */
 };
 
-/* Takes one string off *rest; NULL if it has no end. */
+/* Takes a string from *rest; NULL if it is not terminated. */
 static const char *take_string(const char **rest, size_t *left)
 {
 	const char *start = *rest;
@@ -40,7 +39,7 @@ static const char *take_string(const char **rest, size_t *left)
 	return start;
 }
 
-/* The content of a note; false if it does not hold what it must. */
+/* Parses the content of a note; false if it is incomplete. */
 static bool note_parse(const char *content, size_t size, const struct base *base,
 		       struct probe_note *out)
 {

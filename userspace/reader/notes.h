@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notes.h: the SystemTap notes of an ELF file. */
+/* notes.h: parses the SystemTap notes of an ELF file. */
 #ifndef GCPROF_READER_NOTES_H
 #define GCPROF_READER_NOTES_H
 
@@ -7,19 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Addresses as the linker knows them; texts are borrowed. */
+/* Link-time addresses; texts are borrowed. */
 struct probe_note {
 	uint64_t address;
-	uint64_t semaphore; /* 0: there is none */
+	uint64_t semaphore; /* 0: none */
 	const char *provider, *name, *arguments;
 };
 
-/* Where its semaphore is in the file, 0 if it has none; false if that is no data of the file. */
+/* The offset of its semaphore in the file, 0 if it has none; false if it is not in the file's data.
+ */
 bool note_semaphore(Elf *elf, int fd, const struct probe_note *note, uint64_t *offset);
 
 typedef void notes_visitor(void *context, const struct probe_note *note);
 
-/* Visits all notes of a file, which is not trusted, in its order. */
+/* Visits all notes of an untrusted file in file order. */
 void notes_visit(Elf *elf, notes_visitor *visit, void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* operands.c: where a note says that a probe's arguments are. */
+/* operands.c: parses the argument locations in notes. */
 #include "operands.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 
 /*
- * An argument (x86-64) is a size in bytes, negative if signed, an @, and an operand as
- * the assembler would print it. What is not understood to the last character is refused.
+ * An argument (x86-64) is a size in bytes, negative if signed, an @, and an operand in assembler
+ * syntax. Anything not understood completely is refused.
  */
 enum { OPERAND_TEXT_MAX = 63 };
 
-/* The words of struct pt_regs in their order, by all names that they go by. */
+/* The words of struct pt_regs in order, with all names of each register. */
 static const struct {
 	const char *names[4]; /* 8, 4, 2 and 1 byte */
 	uint8_t word;
@@ -28,7 +28,7 @@ static const struct {
 	{{"rdi", "edi", "di", "dil"}, 14},    {{"rsp", "esp", "sp", "spl"}, 19},
 };
 
-/* Takes %NAME; with `whole` only registers of 8 bytes will do. */
+/* Takes %NAME; `whole` allows only 8-byte registers. */
 static bool take_register(const char **at, bool whole, uint8_t *word)
 {
 	size_t length;

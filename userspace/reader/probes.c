@@ -43,8 +43,8 @@ struct search {
 };
 
 /*
- * Where the arguments are. The table's arguments must be there; more may follow,
- * newer than this program.
+ * Parses the argument locations. The table's arguments are required; more may follow, in newer
+ * versions.
  */
 static const char *check_arguments(const char *text, struct probe_place *place)
 {
@@ -81,7 +81,7 @@ static void refuse(struct search *search, int probe, const char *why, uint64_t a
 			    probe_table[probe].name, address, why);
 }
 
-/* Completes *site; the reason if the place is no good. */
+/* Completes *site; returns the reason if it is unusable. */
 static const char *check_place(struct search *search, const struct probe_note *note,
 			       struct probe_site *site)
 {
@@ -134,9 +134,9 @@ static bool machine_is_ours(Elf *elf)
 }
 
 /*
- * Takes out the probes with a bad place, and puts `sample` behind the rest: its
- * semaphore switches sampling on, and what the program then announces (types,
- * functions, threads) must find its probes attached.
+ * Drops probes with an unusable site, and moves `sample` to the end. Its semaphore switches
+ * sampling on, and the program then announces types, functions and threads: those probes must be
+ * attached already.
  */
 static void sites_arrange(struct search *search)
 {

@@ -15,27 +15,25 @@
 struct probe_info {
 	const char *name;
 	unsigned arguments;
-	unsigned required; /* of them; the others were added later: older files lack them */
+	unsigned required; /* number of required arguments; older files lack the others */
 };
 
 extern const struct probe_info probe_table[PROBES];
 
-/* All zero to begin with; probes_free() gives back what probes_find() made. */
+/* Initialize to zero; probes_free() releases the results of probes_find(). */
 struct probes_found {
-	struct probe_site *sites; /* in the order of the file's notes, but `sample` last */
+	struct probe_site *sites; /* in order of the file's notes, but `sample` last */
 	size_t n_sites;
-	unsigned count[PROBES];       /* of each probe; 0: none, or one was refused */
-	unsigned refused;             /* places that cannot be attached, see *problem */
-	struct runtime_facts runtime; /* whose places are among them */
+	unsigned count[PROBES];       /* sites of each probe; 0: none, or one was refused */
+	unsigned refused;             /* sites that cannot be attached, see *problem */
+	struct runtime_facts runtime; /* the runtime whose sites are included */
 };
 
 /*
- * Reads the notes of the file `fd`, which is not trusted: an ELF file or anything
- * else. A place is good if its instruction is the nop that a probe must be, if
- * its arguments are those of the table and can be read, and if its semaphore
- * lies in the file. One bad place spoils its probe for the file: the sentence
- * about the first is left in *problem. Returns 0, also for a file without
- * probes or one that cannot be read; -ENOMEM.
+ * Reads the notes of the file `fd`, which is untrusted and may be anything. A site is usable if its
+ * instruction is the nop of a probe, its arguments match the table and are readable, and its
+ * semaphore lies in the file. One unusable site disables its probe for the file; *problem then
+ * explains the first. Returns 0, also for a file without probes or an unreadable one; -ENOMEM.
  */
 int probes_find(int fd, struct probes_found *out, struct problem *problem);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* reader.c: the confined process that parses what others made. */
+/* reader.c: the confined process that parses untrusted files. */
 /*
- * ELF headers, notes, symbols, DWARF, call frame information, jitdump files and perf maps
- * of programs that are not trusted: all of that is parsed here and nowhere else.
- * The process gets open files and gives facts, which the recorder checks.
+ * The only place that parses ELF headers, notes, symbols, DWARF, call frame information, jitdump
+ * files and perf maps of untrusted programs. The process receives open files and returns facts,
+ * which the recorder checks.
  */
 #include "reader.h"
 
@@ -99,8 +99,8 @@ static int serve(struct names *names)
 	while ((state = wire_receive(&request)) > 0) {
 		int err = answer(names, &request);
 
-		/* What fills the memory may be what was kept of other files: a fresh process has
-		 * more of it. */
+		/* The memory may be full of data from earlier files: a fresh process has more room.
+		 */
 		if (err == -ENOMEM)
 			return EXIT_FAILURE;
 		wire_end(err, -1);

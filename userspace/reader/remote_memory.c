@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* remote_memory.c: memory of a program, as the reader gets it from a process that may read it. */
+/* remote_memory.c: reads the memory of a program through a privileged helper process. */
 /*
- * Each answer takes two switches between processes, so pages are asked for and kept, and
- * those that are read one after the other come several at a time. More would only touch what the
- * program itself does not use.
+ * Each answer costs two process switches, so pages are cached, and consecutive ones are requested
+ * several at a time. Larger batches would only touch pages that the program itself does not use.
  */
 #include "remote_memory.h"
 
@@ -17,14 +16,14 @@
 
 enum {
 	PAGE = 4096,
-	PAGES = 256, /* that are kept */
-	AHEAD = 8,   /* pages, where the one before is known */
+	PAGES = 256, /* cached */
+	AHEAD = 8,   /* pages requested if the previous page is cached */
 	ANSWER_PAGES = REMOTE_ANSWER_MAX / PAGE,
 };
 
 struct page {
 	uint64_t address;
-	size_t size; /* bytes from its begin on that there are */
+	size_t size; /* readable bytes from its start */
 	bool known;
 	char bytes[PAGE];
 };
@@ -36,7 +35,7 @@ struct remote {
 	struct page pages[PAGES];
 };
 
-/* A reader that was killed may have left answers behind, so numbers begin with the time. */
+/* A killed reader may have left answers in the socket, so numbers start with the time. */
 int remote_open(int socket, struct remote **out)
 {
 	struct remote *memory = calloc(1, sizeof(*memory));
@@ -61,7 +60,7 @@ int remote_error(const struct remote *memory)
 	return memory->err;
 }
 
-/* How many bytes of memory->answer came; the socket has a limit of time. */
+/* Receives the next answer: the number of bytes in memory->answer. The socket has a timeout. */
 static size_t receive(struct remote *memory)
 {
 	struct remote_answer head;
@@ -73,7 +72,7 @@ static size_t receive(struct remote *memory)
 		n = recvmsg(memory->socket, &message, 0);
 	while ((n < 0 && errno == EINTR) ||
 	       (n >= (ssize_t)sizeof(head) && head.number != memory->number));
-	/* Where it could, the process has ended instead. */
+	/* If it can, the process ends itself in this case. */
 	if (n < (ssize_t)sizeof(head)) {
 		memory->err = -ETIMEDOUT;
 		return 0;
@@ -107,7 +106,7 @@ static bool is_known(struct remote *memory, uint64_t address)
 	return page->known && page->address == address;
 }
 
-/* Asks for a page and those behind it that `size` bytes take, or for more of them. */
+/* Requests a page and the following ones for `size` bytes, or more of them. */
 static void fetch(struct remote *memory, uint64_t address, size_t size)
 {
 	size_t count = (size + PAGE - 1) / PAGE, n;
@@ -132,7 +131,7 @@ size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t si
 {
 	size_t done = 0;
 
-	/* The kernel's half, and addresses that would wrap around. */
+	/* Kernel addresses, and addresses that would wrap around. */
 	if (address > INT64_MAX - REMOTE_ANSWER_MAX || size > INT64_MAX - address)
 		return 0;
 	while (done < size) {

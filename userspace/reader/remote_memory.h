@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* remote_memory.h: memory of a program, as the reader gets it from a process that may read it. */
+/* remote_memory.h: reads the memory of a program through a privileged helper process. */
 /*
- * The reader has no rights to the memory of a program, and a program can make a process that reads
- * its memory wait for ever. So the opener starts a process for each program, and the reader gets a
- * socket (SOCK_SEQPACKET): a request is a struct remote_request, an answer a struct remote_answer
- * and the bytes. Pages that were read are kept until remote_close().
+ * The reader has no right to read a program's memory, and a program can block a process that reads
+ * its memory forever. The opener therefore starts one process per program, and the reader gets a
+ * socket (SOCK_SEQPACKET). A request is a struct remote_request, an answer a struct remote_answer
+ * and the bytes. Pages are cached until remote_close().
  *
  * Not thread-safe.
  */
@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REMOTE_ANSWER_MAX (56u << 10) /* bytes of memory in one answer */
-#define REMOTE_WAIT_MS    1000        /* for one answer: then the process ends if it can */
+#define REMOTE_ANSWER_MAX (56u << 10) /* bytes of memory per answer */
+#define REMOTE_WAIT_MS    1000        /* per answer: after that the process ends, if it can */
 
 struct remote_request {
-	uint64_t number; /* that no other request through this socket has */
+	uint64_t number; /* unique among the requests through this socket */
 	uint64_t address;
 	uint32_t size; /* bytes, up to REMOTE_ANSWER_MAX */
 	uint32_t reserved;
@@ -26,28 +26,28 @@ struct remote_request {
 
 struct remote_answer {
 	uint64_t number; /* of the request */
-	int32_t err;     /* 0: bytes follow, fewer than asked for where memory ends; or a negative
-			    errno */
+	int32_t err; /* 0: bytes follow, fewer than requested at the end of readable memory; or a
+			negative errno */
 	uint32_t reserved;
 };
 
 struct remote;
 
-/* `socket` is borrowed as long as this exists. -ENOMEM. */
+/* `socket` is borrowed until remote_close(). -ENOMEM. */
 int remote_open(int socket, struct remote **out);
 void remote_close(struct remote *memory); /* NULL is allowed */
 
-/* Reads up to `size` bytes: how many, fewer where memory ends, 0 where there is none. After an
- * answer that does not come, nothing is read any more. */
+/* Reads up to `size` bytes. Returns their number: fewer at the end of readable memory, 0 without
+ * any. After a missing answer it reads nothing any more. */
 size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t size);
 
-/* Were these bytes all read? */
+/* Did this read all bytes? */
 static inline int remote_read_all(struct remote *memory, uint64_t address, void *out, size_t size)
 {
 	return remote_read(memory, address, out, size) == size;
 }
 
-/* -ETIMEDOUT: an answer did not come, and nothing is read any more; or 0. */
+/* -ETIMEDOUT: an answer was missing, and nothing is read any more; or 0. */
 int remote_error(const struct remote *memory);
 
 #endif

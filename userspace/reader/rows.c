@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.c: unwind rows of a file as an answer of the reader: READ_ROWS. */
-/* On the wire: a head, then pages, rows and rules, each as it is in memory. */
+/* rows.c: answers READ_ROWS: the unwind rows of a file. */
+/* Wire format: a head, then pages, rows and rules in their in-memory layout. */
 #include "rows.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotsp
 	wire_put(file->rules, file->n_rules * sizeof(*file->rules));
 }
 
-/* A copy of an array that lies at *at, which is moved behind it. */
+/* Copies an array from *at, and advances *at. */
 static void *copy(const char **at, size_t count, size_t size)
 {
 	void *array = calloc(count ? count : 1, size);
@@ -49,7 +49,7 @@ static void *copy(const char **at, size_t count, size_t size)
 	return array;
 }
 
-/* Each page has its rows behind those of the page before it, and each row a rule. */
+/* The rows of each page must follow those of the previous page, and each row must have a rule. */
 static bool is_consistent(struct unwind_file *file)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.h: unwind rows of a file as an answer of the reader: READ_ROWS. */
+/* rows.h: answers READ_ROWS: the unwind rows of a file. */
 #ifndef GCPROF_READER_ROWS_H
 #define GCPROF_READER_ROWS_H
 
@@ -10,11 +10,10 @@
 
 #define ROWS_ANSWER_MAX ((size_t)32 << 20)
 
-/* Sends the parts of the file one after the other; with the layout of a Java virtual machine,
- * zeroes if it is none. */
+/* Sends the parts of the file in order, with the layout of a Java virtual machine, or zeroes. */
 void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotspot);
 
-/* Makes a file of an answer, if it makes sense. -EBADMSG, -ENOMEM. */
+/* Builds a file from an answer and checks it. -EBADMSG, -ENOMEM. */
 int rows_take(const void *data, size_t size, struct unwind_file **out,
 	      struct hotspot_layout *hotspot);
 

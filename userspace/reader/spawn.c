@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spawn.c: executes this program afresh, without waiting for the new process to get a CPU. */
+/* spawn.c: executes this program afresh without waiting for the new process. */
 #include "spawn.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "../util/priority.h"
 #include "protocol.h"
 
-/* errno belongs to the parent's thread, which runs meanwhile. */
+/* errno belongs to the parent's thread, which runs concurrently. */
 static inline __attribute__((always_inline)) long call(long number, long a, long b, long c)
 {
 	__asm__ volatile("syscall"
@@ -24,16 +24,16 @@ static inline __attribute__((always_inline)) long call(long number, long a, long
 	return number;
 }
 
-/* Runs in the parent's memory. Of descriptors it has a table of its own. */
+/* Runs in the parent's memory, but has its own table of descriptors. */
 __attribute__((no_sanitize("address"), no_sanitize("undefined"))) static int become(void *context)
 {
 	struct spawn *spawn = context;
 	long first = WORKER_SOCKET + 1;
 
 	call(SYS_dup2, spawn->socket, WORKER_SOCKET, 0);
-	call(SYS_fcntl, WORKER_SOCKET, F_SETFD, 0); /* if it had that number before */
+	call(SYS_fcntl, WORKER_SOCKET, F_SETFD, 0); /* if the socket already had that number */
 #ifdef __SANITIZE_ADDRESS__
-	/* Messages of sanitizers go to standard error. */
+	/* Sanitizers print to standard error. */
 	call(SYS_close, STDOUT_FILENO, 0, 0);
 	first = STDERR_FILENO + 1;
 #endif
@@ -53,8 +53,7 @@ pid_t spawn_start(struct spawn *spawn, const char *role, int socket, bool hurrie
 	spawn->environment[0] = hurried ? NULL : spawn->nice;
 	spawn->socket = socket;
 	atomic_store(&spawn->shares, 1);
-	/* No handler may run there; and a signal for the recorder's group (Ctrl-C) is not for it.
-	 */
+	/* No handler may run there. Signals for the recorder's group (Ctrl-C) must not reach it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = clone(become, spawn->stack + sizeof(spawn->stack),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wire.c: messages between the recorder and a worker, and the worker's end of them. */
-/* A worker has one socket, so what waits to be sent is kept here. When the socket fails, the
- * recorder is gone, and the worker ends. */
+/* wire.c: messages between the recorder and a worker, and the worker's side. */
+/* A worker has a single socket, so the send buffer is static. If the socket fails, the recorder is
+ * gone, and the worker exits. */
 #include "wire.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ ssize_t wire_take(int socket, struct iovec *parts, size_t n_parts, int flags, st
 	ssize_t n = recvmsg(socket, &head, flags | MSG_CMSG_CLOEXEC);
 
 	*out = (struct wire_fds){.cut = n > 0 && head.msg_flags & MSG_CTRUNC};
-	/* An empty message may bring some, too. */
+	/* Even an empty message may carry descriptors. */
 	extra = n >= 0 ? CMSG_FIRSTHDR(&head) : NULL;
 	if (extra && extra->cmsg_type == SCM_RIGHTS) {
 		out->n = (extra->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -67,7 +67,7 @@ void wire_begin(const char *role)
 	const char *nice = getenv(WORKER_NICE);
 
 	prctl(PR_SET_NAME, role, 0, 0, 0);
-	/* The recorder is in a hurry now and then; this can wait. */
+	/* A recorder may run with raised priority; a worker does not need it. */
 	if (nice)
 		(void)setpriority(PRIO_PROCESS, 0, atoi(nice));
 }
@@ -79,7 +79,7 @@ static void send_message(uint32_t flags, int err, int fd)
 	bool sent;
 
 	message.head = (struct worker_reply){flags, err};
-	/* Readers have no descriptors to send, and may not call sendmsg(). */
+	/* Readers send no descriptors, and may not call sendmsg(). */
 	do
 		sent = fd < 0 ? send(WORKER_SOCKET, &message, size, MSG_NOSIGNAL) >= 0
 			      : !wire_send(WORKER_SOCKET, &part, 1, &fd, 1, 0);
@@ -123,7 +123,7 @@ static ssize_t receive(struct iovec *parts, size_t n_parts, struct wire_fds *fil
 	do
 		n = wire_take(WORKER_SOCKET, parts, n_parts, 0, files);
 	while (n == -EINTR);
-	/* Files of other requests use up all descriptors: a fresh process has none of them. */
+	/* Files of other requests occupy all descriptors: a fresh process has none of them. */
 	if (files->cut)
 		_exit(EXIT_FAILURE);
 	return n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* worker.c: a process that works off one request after the other, and may die or hang. */
+/* worker.c: a process that serves one request after the other, and may die or hang. */
 /*
- * A process that dies may have done so because of what it did before (it was full, or
- * another process killed it), so a request that ended one gets another try in a fresh process.
- * What ends a fresh process, too, is the request's fault.
+ * A process may die because of earlier work (its memory was full, or it was killed from outside). A
+ * request that ended a process is therefore retried in a fresh one. If that ends, too, the request
+ * is at fault.
  */
 #include "worker.h"
 
@@ -29,42 +29,42 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 enum {
-	STAT_FIELD_CHILDREN = 16, /* CPU time of those that ended: user, system; ticks */
-	CHILDREN_BYTES = 1 << 13, /* of their numbers, of those that run */
-	LEFT_MAX = 8,             /* processes that were killed and do not die */
-	KILLED_TRIES = 64,        /* of one request whose process others kill */
-	POLL_MS = 20,             /* between two checks of the limits in worker_wait() */
+	STAT_FIELD_CHILDREN = 16, /* CPU time of ended children: user, system; ticks */
+	CHILDREN_BYTES = 1 << 13, /* for the list of running children */
+	LEFT_MAX = 8,             /* killed processes that do not die */
+	KILLED_TRIES = 64,        /* per request, if other processes kill its worker */
+	POLL_MS = 20,             /* between two limit checks in worker_wait() */
 };
 
-/* A request, kept until it has its answer. */
+/* A request, kept until it is answered. */
 struct order {
 	struct worker_request head;
 	char data[WORKER_MESSAGE_MAX];
 	int fds[WORKER_FDS_MAX];
 	size_t n_fds;
 	uint64_t cpu_ns, wall_ns, answer_max;
-	uint64_t began, cpu_began; /* by this process */
-	unsigned tries;            /* processes that ended with it */
-	bool fresh;                /* it is the first one of its process */
+	uint64_t began, cpu_began; /* in this process */
+	unsigned tries;            /* number of processes that ended during it */
+	bool fresh;                /* it is the first request of its process */
 };
 
 struct worker {
 	const char *role;
 	bool wakes;
-	worker_lends *lends; /* NULL: it needs no rights */
-	pid_t pid;           /* 0: there is no process */
+	worker_lends *lends; /* NULL: no rights needed */
+	pid_t pid;           /* 0: no process */
 	int socket;
-	bool used; /* the process has answered something */
+	bool used; /* the process has answered a request */
 	bool busy;
-	uid_t user; /* as worker_serve() said last */
+	uid_t user; /* from the last worker_serve() */
 	struct order order;
 	struct buffer answer;
-	int fd; /* that came with the answer, or -1 */
+	int fd; /* received with the answer, or -1 */
 	pid_t left[LEFT_MAX];
 	uint64_t ended_ns, deaths;
-	uint64_t children_ns; /* of processes that ended: what they had started */
+	uint64_t children_ns; /* of ended processes: CPU time of their children */
 	struct spawn spawn;
-	struct worker *next; /* of all; its pid and times change under the lock of these */
+	struct worker *next; /* list of all workers, whose lock also protects `pid` and the times */
 };
 
 static struct {
@@ -99,7 +99,8 @@ void worker_wait_any(int ms)
 
 static void watch(const struct worker *worker)
 {
-	/* Each message wakes once: the waiting caller may not be the one that it is for. */
+	/* Edge-triggered, so each message wakes once: it may be for another caller than the one
+	 * that waits. */
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 	if (worker->wakes)
@@ -113,7 +114,7 @@ static void order_clear(struct order *order)
 	order->n_fds = 0;
 }
 
-/* Takes note of those that died after all; how many are still there. */
+/* Reaps killed processes that have died; returns how many are left. */
 static size_t reap(struct worker *worker)
 {
 	size_t count = 0;
@@ -126,7 +127,7 @@ static size_t reap(struct worker *worker)
 	return count;
 }
 
-/* CPU time of a process that was not waited for yet. */
+/* CPU time of a process not yet waited for. */
 static uint64_t cpu_of(pid_t pid)
 {
 	struct timespec time = {0};
@@ -137,10 +138,10 @@ static uint64_t cpu_of(pid_t pid)
 	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-/* CPU time of what a process has started: of what has ended, to a tick, and of what runs. */
+/* CPU time of a process's children: of ended ones to a tick, and of running ones. */
 static uint64_t children_cpu(pid_t pid)
 {
-	static char text[CHILDREN_BYTES]; /* with the lock */
+	static char text[CHILDREN_BYTES]; /* protected by the lock */
 	const char *ended;
 	uint64_t ns = 0;
 	char name[32], *at, *end;
@@ -160,7 +161,7 @@ static uint64_t children_cpu(pid_t pid)
 	return ns;
 }
 
-/* The process becomes another one, or none. */
+/* Changes to another process, or to none. */
 static void set_pid(struct worker *worker, pid_t pid)
 {
 	pthread_mutex_lock(&workers.lock);
@@ -210,7 +211,7 @@ pid_t worker_hurry(struct worker *worker)
 	return err ? err : worker->pid;
 }
 
-/* It may be deep inside of a file, and in the kernel for as long as a file system likes. */
+/* It may be deep in a file, or blocked in the kernel by a file system for any time. */
 static void end_process(struct worker *worker)
 {
 	pid_t pid = worker->pid;
@@ -286,7 +287,7 @@ void worker_free(struct worker *worker)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-/* Hands the request to the process, which is idle: its socket has room. */
+/* Sends the request to the idle process, whose socket has room. */
 static int send_order(struct worker *worker)
 {
 	struct order *order = &worker->order;
@@ -300,7 +301,7 @@ static int send_order(struct worker *worker)
 	order->began = monotonic_ns();
 	order->cpu_began = cpu_of(worker->pid);
 	worker->answer.size = 0;
-	/* A process that is gone shows when its answer is waited for. */
+	/* If the process is gone, this shows when its answer is awaited. */
 	(void)wire_send(worker->socket, parts, 2, order->fds, order->n_fds, MSG_DONTWAIT);
 	return 0;
 }
@@ -365,13 +366,13 @@ static enum worker_state finish(struct worker *worker, int err, struct worker_an
 	return WORKER_ANSWERED;
 }
 
-/* Did another process kill it? */
+/* Was it killed from outside? */
 static bool was_killed(pid_t pid)
 {
 	siginfo_t info = {0};
 	struct timespec moment = {.tv_nsec = 1000000};
 
-	/* Its socket is closed a moment before it has ended. */
+	/* Its socket is closed shortly before it has ended. */
 	for (int i = 0; i < 20 && !info.si_pid; i++) {
 		if (i)
 			nanosleep(&moment, NULL);
@@ -381,7 +382,7 @@ static bool was_killed(pid_t pid)
 	return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
 }
 
-/* The process is gone, or nonsense came from it: another one gets the request, if that may help. */
+/* The process is gone or sent garbage: retries the request in another one, if that may help. */
 static enum worker_state lost(struct worker *worker, int err, struct worker_answer *out)
 {
 	struct order *order = &worker->order;
@@ -409,7 +410,7 @@ static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *
 	struct wire_fds files;
 	ssize_t n = wire_take(worker->socket, parts, 2, MSG_DONTWAIT, &files);
 
-	/* One descriptor at most is taken. */
+	/* Keep at most one descriptor. */
 	for (size_t i = 0; i < files.n; i++) {
 		if (worker->fd < 0)
 			worker->fd = files.fds[i];
@@ -419,7 +420,7 @@ static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *
 	return n;
 }
 
-/* One message; WORKER_IDLE: there is none now. */
+/* Takes one message; WORKER_IDLE: currently none. */
 static enum worker_state take(struct worker *worker, struct worker_answer *out)
 {
 	static _Thread_local char data[WORKER_MESSAGE_MAX];
@@ -465,7 +466,7 @@ enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
 		state = take(worker, out);
 		if (state == WORKER_ANSWERED)
 			return state;
-		/* Messages without end, questions too, are not taken for longer. */
+		/* Endless messages, including questions, must not outlast the limit. */
 		if (is_over_limit(worker))
 			return overran(worker, out);
 	} while (state == WORKER_WORKING);
@@ -514,7 +515,7 @@ uint64_t workers_cpu_ns(void)
 	ns = workers.freed_ns;
 	for (const struct worker *worker = workers.first; worker; worker = worker->next)
 		ns += worker_cpu_ns(worker) + worker->children_ns + children_cpu(worker->pid);
-	/* Ticks of what has ended may be less than it had before. */
+	/* The tick-based time of ended children may be less than it was while they ran. */
 	if (ns > workers.most_ns)
 		workers.most_ns = ns;
 	ns = workers.most_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bdwgc.c: the Boehm-Demers-Weiser collector (libgc.so.1), which Guile and others use. */
+/* bdwgc.c: the Boehm-Demers-Weiser collector (libgc.so.1), used by Guile and others. */
 /*
- * It has no notes, and its internal functions no symbols. But GC_stop_world_external() calls the
- * one that stops all threads, and GC_start_world_external() the one that lets them go on: each
- * collection marks in between. It sweeps later, as the program allocates. Small functions that it
- * exports say where the sizes of its heap are.
+ * It has no notes, and no symbols for internal functions. But GC_stop_world_external() calls the
+ * function that stops all threads, and GC_start_world_external() the one that resumes them. Each
+ * collection marks in between; it sweeps later, during allocation. Small exported functions show
+ * where the sizes of the heap are stored.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "find.h"
 
 enum { HEAP = 1 };
-enum { HEAP_SIZE = 1, UNMAPPED, FREE }; /* arguments of the end */
+enum { HEAP_SIZE = 1, UNMAPPED, FREE }; /* arguments at the end of a pause */
 
 #define OF_ARRAYS(value_, ...)                                                            \
 	{                                                                                 \
@@ -40,10 +40,10 @@ static const struct runtime_place places[] = {
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-/* Code to compare with; what ANY stands for is not compared. */
+/* Code to compare with; ANY matches any byte. */
 #define ANY 0x100
 
-/* Up to `n` bytes of an exported function, which must begin like that. */
+/* Reads up to `n` bytes of an exported function, which must begin with `wanted`. */
 static bool begins_with(struct runtime_file *file, const char *function, const uint16_t *wanted,
 			size_t n, uint8_t *code)
 {
@@ -60,7 +60,7 @@ static bool begins_with(struct runtime_file *file, const char *function, const u
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 #define ANY_4    ANY, ANY, ANY, ANY
 
-/* What the call with its last byte at `end` of the code of an exported function calls. */
+/* The target of the call whose last byte is at `end` in the code of an exported function. */
 static bool called(struct runtime_file *file, const char *function, const uint8_t *code, size_t end,
 		   uint64_t *address)
 {
@@ -127,10 +127,9 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
-/* Memory that was given back to the system counts in both, and blocks that are free are not in use.
- */
+/* Both sizes include memory returned to the system. Free blocks are not in use. */
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
 		    const uint64_t *read, struct place_values *values)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpython.c: the Python interpreter, in a program of its own or in libpython. */
+/* cpython.c: the Python interpreter, in its own program or in libpython. */
 /*
- * Distributions build it with SystemTap notes (provider python), behind semaphores: gc__start has
- * the generation that is collected, gc__done how many objects were unreachable. They are fired
- * between the calls of gc.callbacks, once for each.
+ * Distributions build it with SystemTap notes (provider python), behind semaphores. gc__start has
+ * the collected generation, gc__done the number of unreachable objects. They fire between the two
+ * calls of gc.callbacks, once each.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpython_layout.c: where things are in the structures of a Python interpreter, by its version. */
+/* cpython_layout.c: layouts of Python interpreter structures, by version. */
 /*
- * A row a version, each compared with that version's own headers and run. Later versions have
- * some of it at the begin of _PyRuntime, for debuggers; what they are built without (the lock: then
- * objects begin with another header) stands there, too.
+ * One row per version, each compared with that version's headers and run. Later versions have part
+ * of this at the start of _PyRuntime, for debuggers. That part also tells about builds without the
+ * global lock, in which objects have a different header.
  */
 #include "cpython_layout.h"
 
@@ -12,7 +12,7 @@
 #include "find.h"
 
 static const struct row {
-	uint32_t version; /* the first two numbers, a byte each */
+	uint32_t version; /* the first two numbers, one byte each */
 	uint16_t at[CPYTHON_ITEMS];
 } rows[] = {
 	{0x030b,
@@ -83,7 +83,7 @@ static const struct row {
 	  [CPYTHON_TEXT_WIDE] = 56}},
 };
 
-/* Since 3.13 _PyRuntime begins with this. */
+/* _PyRuntime begins with this since 3.13. */
 struct debug_offsets {
 	char cookie[8];
 	uint64_t version, free_threaded;
@@ -99,8 +99,8 @@ bool cpython_version(struct runtime_file *file, uint32_t *version)
 	       runtime_read(file, at, version, sizeof(*version));
 }
 
-/* Is the file built as the row says? */
-static bool is_built_like(struct runtime_file *file, const struct row *row, uint64_t runtime)
+/* Does the build of the file match the row? */
+static bool matches_build(struct runtime_file *file, const struct row *row, uint64_t runtime)
 {
 	struct debug_offsets offsets;
 
@@ -123,7 +123,7 @@ bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)
 	    !runtime_exported(file, "PyCode_Type", &code_type) || !cpython_version(file, &version))
 		return false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].version != version >> 16 || !is_built_like(file, &rows[i], runtime))
+		if (rows[i].version != version >> 16 || !matches_build(file, &rows[i], runtime))
 			continue;
 		out->runtime = runtime;
 		if (!runtime_symbol_size(file, runtime, &out->runtime_size))

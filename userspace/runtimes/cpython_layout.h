@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpython_layout.h: where things are in the structures of a Python interpreter, by its version. */
+/* cpython_layout.h: layouts of Python interpreter structures, by version. */
 #ifndef GCPROF_CPYTHON_LAYOUT_H
 #define GCPROF_CPYTHON_LAYOUT_H
 
@@ -9,12 +9,12 @@
 
 struct runtime_file;
 
-/* The version of the interpreter in a file as Py_Version has it: a byte each for 3, 11 and the
- * third number, from the top. False: there is none, or it is older than 3.11. */
+/* The interpreter's version in a file in the format of Py_Version: one byte each for 3, 11 and the
+ * third number, from the top. False: none, or older than 3.11. */
 bool cpython_version(struct runtime_file *file, uint32_t *version);
 
-/* What the walker must know of the file. False, and all 0: it has no interpreter, or one of a
- * version, or built in a way, that is not known. */
+/* The layout for the walker. False, and all 0: no interpreter, or an unsupported version or build.
+ */
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpython_names.c: what an interpreted function's name, file and table of lines mean. */
+/* cpython_names.c: decodes an interpreted function's name, file and line table. */
 /*
- * Of JavaScript there is no table. Python's (co_linetable) has an entry for each stretch of
- * instructions that belong to one place of the source. Its first byte has bit 7 set, in bits 3 to 6
- * what follows, and in the others how many instructions there are, less one. Lines are differences
- * from the entry before, the first from where the function begins:
+ * JavaScript functions have no line table. Python's (co_linetable) has an entry for each range of
+ * instructions with the same source position. Its first byte has bit 7 set, the kind of entry in
+ * bits 3 to 6, and the number of instructions minus one in the others. Lines are differences from
+ * the previous entry, initially from the function's first line:
  *
- *	0 to 9		in the same line; a byte of columns follows
- *	10 to 12	so many lines, less 10, further on; two bytes of columns
- *	13		a number, with a sign
- *	14		a number, with a sign; then three of columns
- *	15		in no line
+ *	0 to 9		same line; a byte of columns follows
+ *	10 to 12	kind - 10 lines further on; two bytes of columns
+ *	13		a signed number
+ *	14		a signed number; then three numbers of columns
+ *	15		no line
  *
- * Numbers have six bits a byte, the lowest first; bit 6 says that another byte follows.
+ * Numbers have six bits per byte, the lowest first; bit 6 says that another byte follows.
  */
 #include "cpython_names.h"
 
@@ -43,7 +43,7 @@ static size_t put_utf8(uint32_t character, char *out)
 	return size;
 }
 
-/* The character at *at, which goes on to the next; of V8's, some take two of 2 bytes. */
+/* The character at *at, which advances to the next one; some of V8's take two units of 2 bytes. */
 static uint32_t take_character(const char *text, size_t size, size_t width, size_t *at)
 {
 	uint32_t character = 0, second = 0;
@@ -59,8 +59,8 @@ static uint32_t take_character(const char *text, size_t size, size_t width, size
 	return 0x10000 + ((character & 0x3ff) << 10) + (second & 0x3ff);
 }
 
-/* Characters of 1, 2 or 4 bytes each, up to a zero, as UTF-8: no more than 3 bytes for each that
- * there is (of two characters of 2 bytes none is longer, and one of 4 bytes has 4). */
+/* Converts units of 1, 2 or 4 bytes, up to a zero, to UTF-8. Each unit becomes at most 3 bytes, or
+ * 4 for a unit of 4 bytes; a pair of 2-byte units is not longer either. */
 static void put_text(const char *text, size_t size, size_t width, char *out)
 {
 	for (size_t at = 0; (width == 1 || width == 2 || width == 4) && at + width <= size;) {
@@ -92,7 +92,7 @@ static uint32_t take_number(struct lines *lines)
 	return number;
 }
 
-/* The sign is the lowest bit. */
+/* The lowest bit is the sign. */
 static int64_t take_difference(struct lines *lines)
 {
 	uint32_t number = take_number(lines);
@@ -100,7 +100,7 @@ static int64_t take_difference(struct lines *lines)
 	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
 }
 
-/* How many lines further on an entry of this kind is. */
+/* The line difference of an entry of this kind. */
 static int64_t take_lines(struct lines *lines, uint32_t kind)
 {
 	if (kind == NO_COLUMNS || kind == LONG)
@@ -108,14 +108,14 @@ static int64_t take_lines(struct lines *lines, uint32_t kind)
 	return kind >= ONE_LINE && kind <= ONE_LINE_LAST ? kind - ONE_LINE : 0;
 }
 
-/* Goes on to the next entry, known by bit 7: only first bytes have it set. */
+/* Skips to the next entry, recognised by bit 7: only first bytes have it set. */
 static void skip_columns(struct lines *lines)
 {
 	while (lines->at < lines->end && !(*lines->at & 0x80))
 		lines->at++;
 }
 
-/* 0: it is not known, or there is none. */
+/* 0: unknown, or no line. */
 static uint32_t find_line(struct lines lines, uint64_t instruction, uint32_t begin)
 {
 	int64_t line = begin;
@@ -140,7 +140,7 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Functions need no names, and modules have addresses. */
+/* Functions may be anonymous, and modules have URLs. */
 static void finish_javascript(struct cpython_function *function)
 {
 	static const char scheme[] = "file://", anonymous[] = "(anonymous)";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* find.c: recognises a runtime in an ELF file, and finds its places; in the confined reader. */
+/* find.c: recognises a runtime in an ELF file and finds its probe sites; in the confined reader. */
 #include "find.h"
 
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "../reader/operands.h"
 #include "../symbols/elf_file.h"
 
-#define SYMBOLS_READ_MAX (1 << 20) /* of one file */
+#define SYMBOLS_READ_MAX (1 << 20) /* per file */
 #define TEXT_PART_BYTES  32
-#define RETURNS_MAX      16 /* of a function */
+#define RETURNS_MAX      16 /* per function */
 
 /* --- the file ----------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ bool runtime_offset(struct runtime_file *file, uint64_t address, size_t size, ui
 	return elf_offset(file->elf, address, size, flags, offset);
 }
 
-/* The block with this offset, filled with zeroes behind the file's end; NULL: no memory. */
+/* The block at this offset, filled with zeroes behind the end of the file; NULL: no memory. */
 static const struct runtime_block *block_at(struct runtime_file *file, uint64_t offset)
 {
 	uint64_t number = offset / RUNTIME_BLOCK_BYTES + 1;
@@ -82,7 +82,7 @@ bool runtime_text(struct runtime_file *file, uint64_t address, char *out, size_t
 }
 
 struct runtime_symbol {
-	const char *name; /* the file's */
+	const char *name; /* borrowed from the file */
 	uint64_t address, size;
 	uint64_t hash; /* of the name */
 };
@@ -126,7 +126,7 @@ static void read_symbols(struct runtime_file *file, struct runtime_symbols *out,
 			read_table(file, section, &header, &out->list);
 }
 
-/* Some dozens of names are asked for, so one pass over the hashes for each does. */
+/* Only some dozens of names are looked up, so a pass over the hashes for each is fast enough. */
 static bool find_symbol(struct runtime_file *file, struct runtime_symbols *table, uint32_t type,
 			const char *name, uint64_t *address)
 {
@@ -186,7 +186,7 @@ void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)
 		facts->own[facts->n_own++] = (struct runtime_code){begin, end};
 }
 
-/* --- places ------------------------------------------------------------------------------- */
+/* --- probe sites -------------------------------------------------------------------------- */
 
 struct search {
 	struct runtime_file file;
@@ -217,7 +217,7 @@ static bool set_step(struct search *search, const struct argument_step *step,
 	return true;
 }
 
-/* An argument as it is before its steps. `at`: the address of the place. */
+/* Sets an argument without its steps. `at`: address of the probe site. */
 static bool set_operand(struct search *search, const struct place_argument *argument,
 			const char *note, uint64_t at, struct probe_argument *out)
 {
@@ -281,13 +281,13 @@ static void set_texts(const struct runtime_place *place, struct probe_place *out
 	}
 }
 
-/* A jbe, of both forms. */
+/* A jbe, in either form. */
 static bool is_jump(const uint8_t *code)
 {
 	return code[0] == 0x76 || (code[0] == 0x0f && code[1] == 0x86);
 }
 
-/* A place at this address; false if it cannot be one. `note`: that it is of, or NULL. */
+/* Adds a probe site at this address; false if it is unsuitable. `note`: its note, or NULL. */
 static bool add_site(struct search *search, const struct runtime_place *place,
 		     const struct probe_note *note, uint64_t at)
 {
@@ -378,7 +378,7 @@ static void add_place(struct search *search, const struct runtime_place *place)
 		snprintf(facts->missing, sizeof(facts->missing), "%s was not found", place->name);
 }
 
-/* So a recorder that finds another value in a program's memory knows that one has written it. */
+/* If a program's memory then holds another value, a recorder has written it. */
 static bool begins_as_expected(struct search *search, const struct runtime_write *write,
 			       uint64_t address)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* go.c: programs made by the Go compiler, 1.19 and later, stripped or not. */
+/* go.c: programs built by the Go compiler, 1.19 and later, stripped or not. */
 /*
- * All of a Go program is in its file, with a table of all functions. Arguments are in registers
- * (rax, rbx, rcx, rdi, rsi), the goroutine in r14. Functions begin with a check of the stack that
- * may run them twice, so places lie behind it.
+ * A Go program is contained in its file, with a table of all functions. Arguments are in registers
+ * (rax, rbx, rcx, rdi, rsi), the goroutine in r14. A function begins with a stack check that may
+ * make it run twice, so probe sites lie behind the check.
  *
- * The sampler is Go's own: distances between samples are exponential, with the mean MemProfileRate;
- * linkers switch it off where the program does not read the profile. Each processor (P) counts the
- * bytes down to its next sample, a distance that is drawn with the rate at its last sample; where
- * the rate was 0 then, its first allocation is a sample whatever its size, and is none. Since 1.24
- * a processor takes such a sample whenever the rate has changed, and draws anew. Objects that are
- * freed are reported by the sweep, which ends before the next cycle begins.
+ * The sampler is Go's own. Distances between samples are exponential with the mean MemProfileRate;
+ * linkers switch it off if the program does not read the profile. Each processor (P) counts down
+ * the bytes to its next sample. It draws the distance with the rate at its last sample. If that
+ * rate was 0, its first allocation is reported whatever its size, and is not a valid sample. Since
+ * 1.24 a processor takes such a sample after each change of the rate, and draws anew. The sweep
+ * reports freed objects; it ends before the next cycle begins.
  *
- * An object's type is the second argument of the function that allocates it, which keeps it in its
- * argument slots. There may be many such functions, for sizes and kinds, and newer versions make
- * more of them: which one has called decides, for each sample, where the type is read. Of one that
- * keeps it elsewhere the type is unknown, and not guessed.
+ * An object's type is the second argument of the allocating function, which keeps it in its
+ * argument slots. There are many such functions, for sizes and kinds, and more in newer versions.
+ * For each sample, the calling function determines where the type is read. If a function keeps it
+ * elsewhere, the type is unknown; it is never guessed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,21 +31,21 @@ enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RIP = 16, RSP = 19 };
 enum { HEAP = 1 };
 enum { RATE = 512 << 10 }; /* of programs that do not set one */
 
-/* runtime_facts.number: what is where. */
+/* runtime_facts.number: the layout. */
 enum {
-	LAYOUT_119 = 1, /* stops have no reasons */
-	LAYOUT_121 = 2, /* they have */
-	LAYOUT_124 = 3, /* and mallocgc has parts; a rate that changes forces a sample */
+	LAYOUT_119 = 1, /* stops without reasons */
+	LAYOUT_121 = 2, /* stops with reasons */
+	LAYOUT_124 = 3, /* mallocgc is split, and a change of the rate forces a sample */
 };
 
 /* runtime_facts.constants */
 enum {
 	CONSTANT_SPECIAL,
 	CONSTANT_SYSTEMSTACK,
-	CONSTANT_TYPES,      /* from the place that reports samples to the first type */
+	CONSTANT_TYPES,      /* from the site that reports samples to the first type */
 	CONSTANT_TYPES_SIZE, /* to the last; 0: not known */
-	CONSTANT_CALLERS,    /* how many there are of struct go_caller, ... */
-	CONSTANT_CALLER,     /* from there on: begin, end, from the place on, and `place` */
+	CONSTANT_CALLERS,    /* number of struct go_caller that follow */
+	CONSTANT_CALLER,     /* each: begin, end, relative to the site, and `place` */
 };
 
 #define CALLER_WORDS 3
@@ -59,8 +59,8 @@ enum {
 	{                                                           \
 		.kind = STEP_READ, .size = (bytes), .field = (name) \
 	}
-enum { PROCESSOR = 0xd0 };   /* in runtime.m: the P it runs on */
-enum { SECOND_SLOT = 0x18 }; /* behind saved rbp, return address and the first argument */
+enum { PROCESSOR = 0xd0 };   /* in runtime.m: its current P */
+enum { SECOND_SLOT = 0x18 }; /* after saved rbp, return address and first argument */
 enum { SAMPLE_CODE = 4, SAMPLE_CALLER = 5, SAMPLE_NEAR = 6, SAMPLE_FAR = 7 }; /* arguments */
 enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
 
@@ -115,7 +115,7 @@ static const struct runtime_write writes[] = {
 
 /* --- in the reader ------------------------------------------------------------------------ */
 
-/* What was found in a file by decoding it. */
+/* Facts found in a file by decoding its code. */
 struct found {
 	struct go_file *file;
 	struct go_sampler sampler;
@@ -139,7 +139,7 @@ static bool has_function(const struct found *found, const char *name)
 	return go_table_named(go_file_table(found->file), name, &function);
 }
 
-/* Stops have reasons since tracing reports them; that mallocgc has parts came later. */
+/* Reasons came with tracing of stops; the split of mallocgc came later. */
 static uint32_t layout_of(const struct found *found)
 {
 	struct go_caller callers[CALLERS_MAX];
@@ -237,7 +237,7 @@ static void add_own_code(const struct found *found, struct runtime_facts *out)
 			runtime_own_code(out, function.address, function.address + function.size);
 }
 
-/* What convert() needs to find the type of a sample. */
+/* The data that convert() needs to find the type of a sample. */
 static void add_types(const struct found *found, struct runtime_facts *out)
 {
 	int32_t *to = &out->constants[CONSTANT_CALLER];
@@ -277,7 +277,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 
 /* --- in the recorder ---------------------------------------------------------------------- */
 
-/* Why the world is stopped: numbers of 1.21 and later. */
+/* Reasons for stopping the world: numbers of 1.21 and later. */
 static const char *const reasons[] = {
 	NULL,
 	"mark termination",
@@ -295,7 +295,7 @@ static const char *const reasons[] = {
 
 enum { STOP_MARK = 1, STOP_SWEEP = 2, STOP_COLLECTION = 254, STOP_OTHER = 255 };
 
-/* Before 1.21: the collector has the function itself called by systemstack, all others call it. */
+/* Before 1.21: systemstack calls the function directly for the collector only. */
 static uint64_t old_stop(const struct runtime_facts *facts, const uint64_t *read)
 {
 	uint64_t size = (uint64_t)facts->constants[CONSTANT_SYSTEMSTACK];
@@ -303,7 +303,7 @@ static uint64_t old_stop(const struct runtime_facts *facts, const uint64_t *read
 	return read[STOP_CALLER] - read[STOP_SYSTEMSTACK] < size ? STOP_COLLECTION : STOP_OTHER;
 }
 
-/* Where the type is that a sample was reported with. */
+/* The location of the type for this sample. */
 static enum go_type_place place_of(const struct runtime_facts *facts, const uint64_t *read)
 {
 	const int32_t *caller = &facts->constants[CONSTANT_CALLER];
@@ -316,7 +316,7 @@ static enum go_type_place place_of(const struct runtime_facts *facts, const uint
 	return GO_TYPE_NOWHERE;
 }
 
-/* The offset of the type behind the first one; GO_TYPE_NONE; 0: unknown. */
+/* The offset of the type from the first one; GO_TYPE_NONE; 0: unknown. */
 static uint64_t type_of(const struct runtime_facts *facts, const uint64_t *read)
 {
 	enum go_type_place place = place_of(facts, read);
@@ -336,7 +336,7 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 	switch (place->report) {
 	case PLACE_SAMPLE:
 		of[VALUE_TYPE] = type_of(facts, read);
-		/* 1.19 sets its rate when its processors are there already. */
+		/* 1.19 sets its rate when its processors exist already. */
 		if (!runtime_is_marked(of[VALUE_PERIOD]) && facts->number != LAYOUT_119)
 			of[VALUE_DRAWN] = of[VALUE_PERIOD];
 		of[VALUE_FORCES] = facts->number >= LAYOUT_124;

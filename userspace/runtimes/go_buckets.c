@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* go_buckets.c: reads a Go program's own heap profile out of its memory; in the confined reader. */
+/* go_buckets.c: reads a Go program's own heap profile from its memory; in the confined reader. */
 /*
- * A bucket is a header, a stack of `depth` words, and counts: those that are published, and those
- * of three cycles that are not yet. That is so in 1.19 to 1.26; go_file_buckets() has looked.
+ * A bucket is a header, a stack of `depth` words, and counts: published ones, and those of three
+ * cycles not yet published. This holds for 1.19 to 1.26; go_file_buckets() has checked it.
  */
 #include "go_buckets.h"
 
@@ -11,7 +11,7 @@
 
 #include "../reader/remote_memory.h"
 
-#define DEEPEST    1024 /* stacks that Go keeps (GODEBUG=profstackdepth) */
+#define DEEPEST    1024 /* greatest stack depth that Go keeps (GODEBUG=profstackdepth) */
 #define KIND_HEAP  1
 #define CYCLES     3
 #define COUNTS_MAX (UINT64_C(1) << 56)
@@ -34,7 +34,7 @@ static bool make_sense(const struct go_counts *counts)
 	       counts->frees <= counts->allocs && counts->free_bytes <= counts->alloc_bytes;
 }
 
-/* What a program allocates between two reads makes frees seem more than allocations, at worst. */
+/* Allocations between two reads can at worst make frees exceed allocations. */
 static bool read_bucket(struct remote *memory, uint64_t at, const struct header *header,
 			struct go_bucket *bucket)
 {

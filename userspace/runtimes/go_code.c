@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* go_code.c: goes through a function of a Go program, instruction by instruction. */
+/* go_code.c: decodes a function of a Go program, instruction by instruction. */
 #include "go_code.h"
 
-#define FUNCTION_MAX (64u << 10) /* bytes that are decoded of a function */
+#define FUNCTION_MAX (64u << 10) /* bytes decoded per function */
 
 bool code_of(struct go_file *file, const struct go_function *function, struct code *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* go_code.h: goes through a function of a Go program, instruction by instruction (capstone). */
+/* go_code.h: decodes a function of a Go program, instruction by instruction (capstone). */
 #ifndef GCPROF_GO_CODE_H
 #define GCPROF_GO_CODE_H
 
@@ -16,34 +16,34 @@ struct go_file {
 	cs_insn *scratch;
 };
 
-/* One function's code, instruction by instruction. */
+/* A function's code and the current position. */
 struct code {
 	struct go_file *file;
 	const uint8_t *at;
 	size_t left;
 	uint64_t next;       /* address */
-	const cs_insn *insn; /* the present one */
+	const cs_insn *insn; /* the current one */
 	const cs_x86_op *operands;
 	unsigned n_operands;
 };
 
-/* The code of a function, of the one that begins at an address, or of this name; false if there is
- * none, or too much. The first code_step() is to its first instruction. */
+/* Opens a function, the one at an address, or the one of this name; false if there is none, or it
+ * is too large. The first code_step() goes to its first instruction. */
 bool code_of(struct go_file *file, const struct go_function *function, struct code *out);
 bool code_at(struct go_file *file, uint64_t address, struct code *out);
 bool code_named(struct go_file *file, const char *name, struct code *out);
 
-/* The next instruction; false at the end, and where there is none. */
+/* Goes to the next instruction; false at the end, or if it cannot be decoded. */
 bool code_step(struct code *code);
 
-/* Is an operand of the present instruction this register, or memory at it? Without an index. */
+/* Is an operand of the current instruction this register, or memory at it? Without an index. */
 bool code_is_register(const struct code *code, unsigned operand, x86_reg wanted);
 bool code_is_memory(const struct code *code, unsigned operand, x86_reg base);
 
-/* The address of a variable that is an operand; 0: it is none. */
+/* The address of a variable operand; 0: the operand is something else. */
 uint64_t code_variable(const struct code *code, unsigned operand, unsigned size);
 
-/* Where it jumps to or what it calls, 0: neither; and does it call this? */
+/* The target of a jump or call, 0: neither; and whether it is a call of this target. */
 uint64_t code_target(const struct code *code);
 bool code_calls(const struct code *code, uint64_t address);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* go_file.c: finds what is needed of a Go program's runtime by decoding its code. */
+/* go_file.c: finds facts about a Go program's runtime by decoding its code. */
 #include "go_file.h"
 
 #include <errno.h>
@@ -41,15 +41,15 @@ const struct go_table *go_file_table(const struct go_file *file)
 	return file->table;
 }
 
-/* --- places ------------------------------------------------------------------------------- */
+/* --- probe sites -------------------------------------------------------------------------- */
 
-enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, at r14 */
+enum { STACK_LIMIT = 0x10, STACK_LIMIT_SYSTEM = 0x18 }; /* in the goroutine, in r14 */
 
 /*
- * cmp 0x10(%r14),%rsp; jbe. Larger frames compare lea -x(%rsp),%r12, and very large ones
- * mov %rsp,%r12; sub $x,%r12; jb. True if `code` stands at the jbe.
+ * cmp 0x10(%r14),%rsp; jbe. Larger frames compare lea -x(%rsp),%r12, and very large ones mov
+ * %rsp,%r12; sub $x,%r12; jb. True if `code` is at the jbe.
  */
-static bool stands_behind_check(struct code *code)
+static bool is_behind_check(struct code *code)
 {
 	bool large = false;
 
@@ -79,7 +79,7 @@ static bool stands_behind_check(struct code *code)
 	return false;
 }
 
-/* Does nothing in the function compare the stack's end, and nothing jump to the address? */
+/* Does nothing in the function check the stack's end again, and nothing jump to the address? */
 static bool is_place(const struct code *begin, uint64_t address, bool checked)
 {
 	struct code code = *begin;
@@ -104,7 +104,7 @@ int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out)
 	if (!code_at(file, function, &begin))
 		return -ENOENT;
 	code = begin;
-	checked = stands_behind_check(&code);
+	checked = is_behind_check(&code);
 	*out = checked ? code.next : begin.next;
 	jump = checked ? code.insn->address : 0;
 	if (checked && code_step(&code) && code.insn->id != X86_INS_PUSH)
@@ -131,10 +131,10 @@ int go_file_returns(struct go_file *file, uint64_t function, uint64_t *out, size
 
 /* --- the sampler -------------------------------------------------------------------------- */
 
-/* A function that calls profilealloc, found by a walk through mallocgc and its parts. */
+/* A function that calls profilealloc, found by walking mallocgc and its parts. */
 struct caller {
 	struct go_function function;
-	uint64_t rate; /* the variable that it reads last before the call */
+	uint64_t rate; /* the last variable read before the call */
 };
 
 static bool read_caller(struct go_file *file, uint64_t profilealloc, struct caller *caller)
@@ -154,7 +154,7 @@ static bool read_caller(struct go_file *file, uint64_t profilealloc, struct call
 	return false;
 }
 
-/* The next caller from *index on. */
+/* Finds the next caller from *index on. */
 static bool next_caller(struct go_file *file, uint64_t profilealloc, size_t *index,
 			struct caller *out)
 {
@@ -168,7 +168,7 @@ static bool next_caller(struct go_file *file, uint64_t profilealloc, size_t *ind
 	return false;
 }
 
-/* The byte that is tested last before `rate` is stored; 0: it is not stored. */
+/* The last byte tested before `rate` is stored; 0: it is not stored. */
 static uint64_t switch_before(struct go_file *file, const char *function, uint64_t rate)
 {
 	uint64_t found = 0;
@@ -201,7 +201,8 @@ int go_file_sampler(struct go_file *file, struct go_sampler *out)
 			return -ENOENT;
 		out->rate = caller.rate;
 	}
-	/* 1.19 sets the rate with the package's variables, later ones clear it as they start. */
+	/* 1.19 sets the rate with the package's variables, later versions clear it at their start.
+	 */
 	if (out->rate)
 		out->off = switch_before(file, "runtime.schedinit", out->rate);
 	if (out->rate && !out->off)
@@ -211,11 +212,11 @@ int go_file_sampler(struct go_file *file, struct go_sampler *out)
 
 /* --- types -------------------------------------------------------------------------------- */
 
-enum { RBX_SLOT = 0x18 }; /* from where rbp points: saved rbp, return address, first argument */
+enum { RBX_SLOT = 0x18 }; /* relative to rbp: saved rbp, return address, first argument */
 
 /*
- * Does mallocgc keep its second argument, the type, in the slot that its caller has for it? The
- * frame is made by sub $x,%rsp, and rbp then points at its end: to where it was pushed, or by lea.
+ * Does mallocgc keep its second argument, the type, in its caller's argument slot? The frame is
+ * made by sub $x,%rsp. rbp then points to the end of the frame: where it was pushed, or set by lea.
  */
 static bool keeps_type(struct code *code)
 {
@@ -235,7 +236,7 @@ static bool keeps_type(struct code *code)
 	return false;
 }
 
-/* Parts of mallocgc that nothing but mallocgc calls. */
+/* Is it a part of mallocgc that only mallocgc calls? */
 static bool is_part(const char *name)
 {
 	static const char *const parts[] = {"runtime.mallocgcTiny", "runtime.mallocgcSmallNoscan",
@@ -249,7 +250,7 @@ static bool is_part(const char *name)
 	return false;
 }
 
-/* All that allocate have the type as their second argument, also those that are made for a size. */
+/* All allocating functions have the type as second argument, including those made for one size. */
 static enum go_type_place type_place(struct go_file *file, const struct caller *caller,
 				     bool mallocgc_keeps)
 {
@@ -289,7 +290,7 @@ int go_file_callers(struct go_file *file, struct go_caller *out, size_t max)
 
 /* --- the collector ------------------------------------------------------------------------ */
 
-/* setprofilebucket stores the kind into the special that it made: its only byte. */
+/* setprofilebucket stores the kind into the special that it has created: the only byte stored. */
 int go_file_special(struct go_file *file, struct go_special *out)
 {
 	struct code code;
@@ -310,7 +311,7 @@ int go_file_special(struct go_file *file, struct go_special *out)
 	return found == 1 ? 0 : -ENOENT;
 }
 
-/* The variable whose address is the first argument of a method where `caller` calls it. */
+/* The variable whose address is the first argument of a method at its call in `caller`. */
 static uint64_t receiver(struct go_file *file, const char *caller, const char *method)
 {
 	struct go_function function;
@@ -332,9 +333,9 @@ static uint64_t receiver(struct go_file *file, const char *caller, const char *m
 }
 
 /*
- * startCycle first clears what the last cycle scanned, by exchanges with the first field behind
- * the sizes: reachable is the word before it, and the bytes in use are seven words before it, in
- * all versions from 1.19 to 1.26.
+ * startCycle first clears the counts of the last scan, by exchanges with the first field behind the
+ * sizes. `reachable` is the word before that field, and the bytes in use are seven words before it,
+ * in all versions from 1.19 to 1.26.
  */
 int go_file_heap(struct go_file *file, struct go_heap *out)
 {
@@ -359,7 +360,7 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 
 /* --- goroutines, and the heap profile ----------------------------------------------------- */
 
-/* A register is loaded from this memory. */
+/* Is a register loaded from this memory? */
 static bool is_load(const struct code *code, x86_reg *to)
 {
 	if (code->insn->id != X86_INS_MOV || code->n_operands != 2 ||
@@ -370,7 +371,7 @@ static bool is_load(const struct code *code, x86_reg *to)
 	return true;
 }
 
-/* mov %fs:x,%reg; in code that is loaded anywhere mov $x,%base; mov %fs:(%base),%reg. */
+/* mov %fs:x,%reg; in position-independent code mov $x,%base; mov %fs:(%base),%reg. */
 static bool loads_local(struct code *code, int64_t *distance, x86_reg *to)
 {
 	x86_reg base = X86_REG_INVALID;
@@ -390,7 +391,7 @@ static bool loads_local(struct code *code, int64_t *distance, x86_reg *to)
 	return base == X86_REG_INVALID || !code->operands[1].mem.disp;
 }
 
-/* Another word of what the register `of` points to is loaded. */
+/* Is another word of the object at register `of` loaded? */
 static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
 {
 	x86_reg to;
@@ -404,8 +405,8 @@ static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
 }
 
 /*
- * Where systemstack returns to the goroutine: g is loaded, its m, that one's curg, and that becomes
- * g again.
+ * Where systemstack returns to the goroutine, it loads g, its m, the curg of that, and makes it g
+ * again.
  */
 static bool find_current(struct go_file *file, struct fiber_path *out)
 {
@@ -429,7 +430,7 @@ static bool find_current(struct go_file *file, struct fiber_path *out)
 	return false;
 }
 
-/* newproc1 takes the next id from its processor, stores it and adds 1 to what it was taken from. */
+/* newproc1 takes the next id from its processor, stores it, and adds 1 to its source. */
 static bool find_id(struct go_file *file, int32_t *offset)
 {
 	int64_t loaded = 0, taken = 0, stored = 0, found = 0;
@@ -469,10 +470,10 @@ int go_file_fiber(struct go_file *file, struct fiber_path *out)
 	return 0;
 }
 
-/* Where what go_buckets.c reads is in a bucket. */
+/* Offsets in a bucket, used by go_buckets.c. */
 enum { BUCKET_NEXT = 8, BUCKET_KIND = 16, BUCKET_DEPTH = 40, BUCKET_STACK = 48 };
 
-/* A bucket's counts: it must be of kind 1, and they lie behind the stack. */
+/* Checks the code for a bucket's counts: kind 1 is required, and they follow the stack. */
 static bool has_layout(struct go_file *file)
 {
 	bool kind = false, depth = false, stack = false;
@@ -493,7 +494,7 @@ static bool has_layout(struct go_file *file)
 	return kind && depth && stack;
 }
 
-/* The first variable that mProf_FlushLocked reads; a step of its loop takes the next bucket. */
+/* The first variable that mProf_FlushLocked reads; a step of its loop loads the next bucket. */
 int go_file_buckets(struct go_file *file, uint64_t *list)
 {
 	uint64_t found = 0;

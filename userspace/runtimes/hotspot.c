@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot.c: the Java virtual machine HotSpot, from its libjvm.so. */
+/* hotspot.c: the Java virtual machine HotSpot, in its libjvm.so. */
 /*
- * Its SystemTap notes (provider hotspot) have no semaphores and are in all builds of
- * distributions. gc__begin and gc__end are pauses, of concurrent collectors as well; mem__pool__*
- * come in between with the parts of the heap, or, with ZGC and Shenandoah, around a cycle. The
- * cause of a collection is in no note, but an argument of GCMemoryManager::gc_end().
+ * Its SystemTap notes (provider hotspot) have no semaphores and are in all distribution builds.
+ * gc__begin and gc__end are pauses, also of concurrent collectors. mem__pool__* come in between
+ * with the heap pools or, with ZGC and Shenandoah, around a cycle. No note has the cause of a
+ * collection; it is an argument of GCMemoryManager::gc_end().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 
-enum { HEAP_OBJECTS = 1, HEAP_THREADS = 2 }; /* of which threads are only stopped */
+enum { HEAP_OBJECTS = 1, HEAP_THREADS = 2 }; /* HEAP_THREADS: stops without a collection */
 
 /* Words of struct pt_regs. */
 enum { R9 = 8, RSI = 13, RDI = 14 };
@@ -69,9 +69,9 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 	}
 
 #define INTERVAL "_ZN17ThreadHeapSampler18_sampling_intervalE"
-enum { INTERVAL_DEFAULT = 512 << 10 }; /* of programs whose agents do not set one */
+enum { INTERVAL_DEFAULT = 512 << 10 }; /* if no agent of the program sets one */
 
-/* What an object of a class is, and where it lies in the thread's buffer: see convert(). */
+/* What an object of a class is, and its position in the thread's buffer: see convert(). */
 enum {
 	SHIFT = 0,
 	BASE = 1,
@@ -87,10 +87,10 @@ enum {
 	LIMIT = 12
 };
 
-/* Of struct runtime_facts: 1, if bytes that are left over in buffers are not counted. */
+/* Of struct runtime_facts: 1 if unused rests of buffers are not counted. */
 enum { COUNTS_EXACTLY = 0 };
 
-/* A field of the buffer of the thread that allocates. */
+/* A field of the allocating thread's buffer. */
 #define OF_BUFFER(name, size)                                                                   \
 	{                                                                                       \
 		VALUE_MORE, FROM_REGISTER, .number = RDI, .steps = {                            \
@@ -184,7 +184,7 @@ static const struct runtime_place
 };
 
 /* The interval that get_sampling_interval() reads when a thread draws its next distance, and the
- * switch of the sampler, which then calls post_sampled_object_alloc(). */
+ * switch of the sampler, which makes it call post_sampled_object_alloc(). */
 static const struct runtime_write writes[] = {
 	{INTERVAL, "ThreadHeapSampler::_sampling_interval", 4, .expected = INTERVAL_DEFAULT,
 	 .is_period = true},
@@ -198,7 +198,7 @@ static void meet_note(void *context, const struct probe_note *note)
 		*(bool *)context = true;
 }
 
-/* Where `lea distance(%rip), register` at `at` points to; its bytes are 48 8d `register` 4. */
+/* The target of `lea distance(%rip), register` at `at`; its bytes are 48 8d `register` 4. */
 static bool takes_address(const unsigned char *code, uint64_t at, unsigned char operand,
 			  uint64_t *target)
 {
@@ -211,8 +211,8 @@ static bool takes_address(const unsigned char *code, uint64_t at, unsigned char 
 	return true;
 }
 
-/* This function returns a text and does nothing else; what stands before the sign of a build is the
- * version: "17.0.15+6-Debian" is 17.0.15. */
+/* This function only returns a text; the version is the part before the build: "17.0.15+6-Debian"
+ * is 17.0.15. */
 #define VM_RELEASE "_ZN19Abstract_VM_Version10vm_releaseEv"
 
 static bool recognise(struct runtime_file *file, struct runtime_facts *out)
@@ -232,7 +232,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-/* Variables without symbols, by their names in the tables: of today, and before. */
+/* Variables without symbols, by their names in the tables: current and former ones. */
 static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	static const char *const before[][2] = {
@@ -248,7 +248,7 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 	return false;
 }
 
-/* "A.b+C.d" is where field d of a C is in an A that has it as its field b. */
+/* "A.b+C.d" is the offset of field d of the C that is field b of an A. */
 static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	const char *inner = strchr(name, '+');
@@ -270,9 +270,9 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 /* --- causes of collections ---------------------------------------------------------------- */
 
 /*
- * GCCause::to_string() is a switch: a table of distances, from its own begin to pieces of code that
- * load the address of a text each. The numbers differ from version to version, so the texts are
- * taken from there. What does not look like that has no text.
+ * GCCause::to_string() is a switch: a table of distances from its own start to pieces of code, each
+ * of which loads the address of a text. The numbers differ between versions, so the texts are taken
+ * from there. Code of another form has no text.
  */
 #define TO_STRING    "_ZN7GCCause9to_stringENS_5CauseE"
 #define SWITCH_BYTES 64
@@ -316,7 +316,7 @@ static void read_reason(struct runtime_file *file, uint64_t table, size_t number
 	runtime_text(file, text, out, RUNTIME_REASON_BYTES);
 }
 
-/* Since release 25; before, its place had a function check_for_sampling(). */
+/* Since release 25; before, there was a function check_for_sampling() instead. */
 #define EXACT_SAMPLER "_ZN17ThreadHeapSampler6sampleEP7oopDescPP12HeapWordImpl"
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
@@ -334,7 +334,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 		read_reason(file, table, i, out->reasons[i]);
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
 {
@@ -351,8 +351,8 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
 	return collector ? collector : "safepoint";
 }
 
-/* From its class's layout helper: of an instance they stand there; of an array the bytes before its
- * elements, and the logarithm of the size of one. */
+/* From the layout helper of its class. An instance has its size there; an array has the bytes
+ * before its elements, and the logarithm of the element size. */
 static uint64_t object_bytes(int32_t layout, uint64_t length)
 {
 	if (layout > 0)
@@ -361,12 +361,12 @@ static uint64_t object_bytes(int32_t layout, uint64_t length)
 }
 
 /*
- * Up to release 24 the sampler also counts the bytes that were left over in a thread's last buffer
- * (TLAB). A sample that they bring goes to the first object of the next one, which did not fit
- * there: on average half of it would have, or half of what may be left over. Where a collection has
- * taken the buffer away, or larger objects were allocated outside of it, nearly a whole buffer may
- * have been counted, nobody knows how much: then a small object stands for itself alone. A large
- * one also stands for those outside, of which the sampler takes too few.
+ * Up to release 24 the sampler also counts the unused rest of a thread's last buffer (TLAB). A
+ * sample caused by it goes to the first object of the next buffer, which did not fit into the last:
+ * on average half of it would have, or half of the greatest permitted rest. If a collection has
+ * retired the buffer, or larger objects were allocated outside of it, an unknown amount up to
+ * nearly a whole buffer may have been counted. Then a small object stands for itself alone. A large
+ * one also stands for those outside, which the sampler undersamples.
  */
 static uint64_t sampled_span(const uint64_t *read, const struct place_values *values)
 {
@@ -398,9 +398,9 @@ static const char *note(const struct runtime_facts *facts)
 }
 
 /*
- * Without compressed class pointers an object begins with two words, not with one and a half, and
- * the base and shift of the compressed ones stay 0. They are both 0 with compressed ones, too, if
- * all classes lie below 4 GiB, which the machine's choice of addresses does not lead to.
+ * Without compressed class pointers an object header has two words rather than one and a half, and
+ * the base and shift of compressed pointers stay 0. With compressed pointers both are 0 only if all
+ * classes lie below 4 GiB, which the machine's choice of addresses does not produce.
  */
 static const char *unreadable(const uint64_t *read)
 {
@@ -410,7 +410,7 @@ static const char *unreadable(const uint64_t *read)
 					   "sizes of objects are known";
 }
 
-/* "[[Ljava/lang/String;" is java.lang.String[][]. */
+/* Makes "[[Ljava/lang/String;" java.lang.String[][]. */
 static void type_name(const char *text, char *out, size_t room)
 {
 	static const struct {
@@ -440,7 +440,7 @@ static void type_name(const char *text, char *out, size_t room)
 		memcpy(out + used, "[]", 3);
 }
 
-/* A stub, or an adapter: of no method. */
+/* Is it a stub or adapter, without a method? */
 static bool is_own_frame(uint64_t ip)
 {
 	return hotspot_is_frame(ip) && hotspot_code(ip, 0) == ip;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* hotspot_names.c: names of Java frames, read from the memory of their process. */
+/* hotspot_names.c: names Java frames, from the memory of their process. */
 /*
- * The process runs meanwhile: methods and code may go away between two reads, and what is there
- * then need make no sense. So all counts and lengths are bounded, and code must be of the
- * compilation that the frame was met in.
+ * The process runs meanwhile: methods and code may disappear between two reads and leave garbage.
+ * All counts and lengths are therefore limited, and code must be of the compilation in which the
+ * frame was met.
  *
- * A compiled method has a list of addresses with what was inlined there: each entry leads to a
- * chain of scopes, innermost first, in a compressed form (UNSIGNED5: bytes from 192 on go on, with
- * six bits each; since 20 all are one more, so that no byte is 0).
+ * A compiled method has a list of addresses with inlining information: each entry leads to a chain
+ * of scopes, innermost first, in a compressed form (UNSIGNED5: bytes from 192 on are followed by
+ * another, with six bits each; since release 20 all are one more, so that no byte is 0).
  */
 #include "hotspot_names.h"
 
@@ -18,7 +18,7 @@
 
 #include "../reader/remote_memory.h"
 
-/* The walker's way to look for code, on another process's memory. */
+/* The walker's code lookup, applied to another process's memory. */
 struct walk_window {
 	struct remote *memory;
 };
@@ -40,25 +40,25 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 
 #include "../../bpf/hotspot_blob.h"
 
-#define PCS_BYTES    (1u << 20) /* of one method */
+#define PCS_BYTES    (1u << 20) /* per method */
 #define SCOPE_BYTES  24
 #define LINES_BYTES  (16u << 10)
-#define TEXT_BYTES   512 /* of a class or method */
+#define TEXT_BYTES   512 /* per class or method */
 #define NAME_BYTES   (2 * TEXT_BYTES)
 #define STUB_BYTES   40
-#define NEW_UNSIGNED 20 /* release */
+#define NEW_UNSIGNED 20 /* first release with the new encoding */
 #define METHODS      512
 
-/* What is called by its name again and again. */
+/* A cached method. */
 struct method {
 	uint64_t address; /* 0: none */
-	uint64_t answer;  /* that it was last a part of */
+	uint64_t answer;  /* last answer that used it */
 	char name[NAME_BYTES], file[TEXT_BYTES];
 };
 
 struct hotspot_vm {
 	struct walk_window window;
-	struct walk_hotspot at; /* what was found */
+	struct walk_hotspot at; /* its metadata */
 	uint64_t value[HOTSPOT_ITEMS];
 	uint64_t release, answer;
 	bool ready;
@@ -109,7 +109,7 @@ static bool has(const struct hotspot_vm *vm, enum hotspot_item item)
 	return vm->value[item] != HOTSPOT_NONE;
 }
 
-/* Up to `size` bytes; how many. */
+/* Reads up to `size` bytes; returns their number. */
 static size_t read_bytes(const struct hotspot_vm *vm, uint64_t from, void *out, size_t size)
 {
 	return from ? remote_read(vm->window.memory, from, out, size) : 0;
@@ -119,7 +119,7 @@ static size_t read_bytes(const struct hotspot_vm *vm, uint64_t from, void *out, 
 
 struct packed {
 	const unsigned char *at, *end;
-	uint32_t excess; /* of each byte */
+	uint32_t excess; /* added to each byte */
 };
 
 static uint32_t take_byte(struct packed *stream)
@@ -157,7 +157,7 @@ static struct packed stream_of(const struct hotspot_vm *vm, const void *data, si
 
 /* --- methods -------------------------------------------------------------------------------- */
 
-/* Appends the text of a Symbol, and a zero; false if it is empty, cannot be read or is no text. */
+/* Appends the text of a Symbol, and a zero; false if it is empty, unreadable or not a text. */
 static bool add_symbol(struct hotspot_vm *vm, uint64_t symbol, char *out, size_t *at)
 {
 	uint32_t length = field16(vm, symbol, HOTSPOT_SYMBOL_LENGTH);
@@ -206,9 +206,12 @@ static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method *
 	return true;
 }
 
-/* Methods are named in batches, with the same ones again and again. A method may have become
- * another one since, as soon as its class went: the constant part tells them apart no more often
- * than the name does, so it is read anew when another batch begins (hotspot_vm_open()). */
+/*
+ * Methods are named in batches with many repetitions, so they are cached. A method may have been
+ * replaced since its class was unloaded. Comparing the constant part would not detect that
+ * reliably, and neither would the name, so the cache is emptied with each batch
+ * (hotspot_vm_open()).
+ */
 static const struct method *find_method(struct hotspot_vm *vm, uint64_t address)
 {
 	size_t at = address / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 55;
@@ -216,7 +219,7 @@ static const struct method *find_method(struct hotspot_vm *vm, uint64_t address)
 
 	_Static_assert(METHODS == 1 << (64 - 55), "the hash is a number of one");
 	_Static_assert(SYMBOLS_MAX < METHODS, "an answer leaves others free");
-	/* The names of this answer must stay. */
+	/* Names of the current answer must stay valid. */
 	while (method->answer == vm->answer && method->address != address)
 		method = &vm->methods[++at % METHODS];
 	if (!address || (method->address != address && !read_method(vm, address, method))) {
@@ -228,7 +231,7 @@ static const struct method *find_method(struct hotspot_vm *vm, uint64_t address)
 	return method;
 }
 
-/* The lines of a method lie behind its bytecodes: pairs of steps, of bytecodes and of lines. */
+/* The lines of a method follow its bytecodes: pairs of increments of bytecode index and line. */
 static void find_line(struct hotspot_vm *vm, uint64_t address, uint32_t bci, struct symbol *out)
 {
 	uint64_t constant = field(vm, address, HOTSPOT_METHOD_CONST);
@@ -267,7 +270,7 @@ static bool name_method(struct hotspot_vm *vm, uint64_t address, uint32_t bci, s
 
 /* --- compiled code -------------------------------------------------------------------------- */
 
-/* Where the lists of a compiled method are. */
+/* The lists of a compiled method. */
 struct lists {
 	uint64_t pcs, scopes, metadata;
 	size_t pcs_size;
@@ -298,7 +301,7 @@ static uint32_t pc_field(const struct hotspot_vm *vm, size_t at, enum hotspot_it
 	return value;
 }
 
-/* The first scope of an address: an offset in the list of scopes, 0: none. */
+/* The first scope of an address: an offset in the list of scopes; 0: none. */
 static uint32_t find_scope(struct hotspot_vm *vm, const struct lists *lists, uint64_t ip)
 {
 	uint64_t entry = vm->value[HOTSPOT_PC_SIZE];
@@ -316,7 +319,7 @@ static uint32_t find_scope(struct hotspot_vm *vm, const struct lists *lists, uin
 	return 0;
 }
 
-/* A scope: its method and bytecode; goes on to the one that it was inlined into. */
+/* Decodes a scope: its method and bytecode; *scope becomes the one it was inlined into. */
 static uint64_t take_scope(struct hotspot_vm *vm, const struct lists *lists, uint32_t *scope,
 			   uint32_t *bci)
 {
@@ -328,7 +331,7 @@ static uint64_t take_scope(struct hotspot_vm *vm, const struct lists *lists, uin
 	*scope = take_unsigned(&stream);
 	number = take_unsigned(&stream);
 	*bci = take_unsigned(&stream) - 1;
-	/* What comes before the first bytecode counts as that. */
+	/* Positions before the first bytecode count as the first. */
 	if (*bci > UINT16_MAX)
 		*bci = 0;
 	return number ? hotspot_word(&vm->window, lists->metadata + 8 * (number - UINT64_C(1))) : 0;
@@ -356,7 +359,7 @@ static size_t name_compiled(struct hotspot_vm *vm, uint64_t ip, struct symbol ou
 	return n;
 }
 
-/* Stubs are called what HotSpot calls them. */
+/* Uses HotSpot's own names of stubs. */
 static size_t name_stub(struct hotspot_vm *vm, struct symbol out[SYMBOLS_MAX])
 {
 	uint64_t name = field(vm, vm->at.blob, HOTSPOT_BLOB_NAME);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_names.h: names of Java frames, read from the memory of their process. */
+/* hotspot_names.h: names Java frames, from the memory of their process. */
 #ifndef GCPROF_HOTSPOT_NAMES_H
 #define GCPROF_HOTSPOT_NAMES_H
 
@@ -13,14 +13,14 @@
 struct hotspot_vm;
 struct remote;
 
-/* `memory` is borrowed as long as this exists; `bias`: of its library. -ENOMEM. */
+/* `memory` is borrowed until hotspot_vm_close(); `bias` is its library's. -ENOMEM. */
 int hotspot_vm_open(struct remote *memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out);
 void hotspot_vm_close(struct hotspot_vm *vm); /* NULL is allowed */
 
 /*
- * What a frame stands for (bpf/hotspot.h), outermost first; how many, 0: that is not known (any
- * more). Nothing that is read is trusted. Texts stay valid until the next call.
+ * The functions of a frame (bpf/hotspot.h), outermost first; returns their number, 0: unknown, or
+ * no longer known. Data read is not trusted. Texts stay valid until the next call.
  */
 size_t hotspot_vm_name(struct hotspot_vm *vm, uint64_t place, struct symbol out[SYMBOLS_MAX]);
 

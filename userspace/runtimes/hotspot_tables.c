@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_tables.c: what libjvm.so exports about its own structures, for debuggers. */
+/* hotspot_tables.c: reads the structure tables that libjvm.so exports for debuggers. */
 /*
- * Two tables: fields with their offsets, or addresses if they are static, and types with their
- * sizes. They are made when the library is loaded. Pointers in them are relocations; offsets and
- * sizes are constants in the code of an initialiser, which does little else than to store them:
- * movq $constant, distance(%rip). That is read like a table here. So all comes from the file, and
- * nothing from the memory of a process; and no symbol is needed but those that are exported.
+ * There are two tables: fields with their offsets, or addresses if static, and types with their
+ * sizes. They are filled when the library is loaded. Pointers in them are relocations. Offsets and
+ * sizes are constants in the code of an initialiser, which does little else than store them: movq
+ * $constant, distance(%rip). That code is read like a table here. So all data comes from the file,
+ * none from the memory of a process, and only exported symbols are needed.
  *
- * The layout of an entry has been the same in all releases:
+ * The layout of an entry is the same in all releases:
  *
  *	structs  type name, field name, type of the field; is it static; offset; address
  *	types    type name, its base; three flags; size
@@ -22,14 +22,14 @@
 #include "../util/map.h"
 #include "find.h"
 
-#define RELOCATIONS_MAX  (1 << 20)  /* of a section */
-#define ENTRIES_MAX      4096       /* of one table */
-#define INITIALISERS_MAX (4u << 20) /* bytes of their code that are read */
+#define RELOCATIONS_MAX  (1 << 20)  /* per section */
+#define ENTRIES_MAX      4096       /* per table */
+#define INITIALISERS_MAX (4u << 20) /* bytes of their code */
 #define INITIALISER_MAX  (64u << 10)
 #define NAME_BYTES       160
 
-/* A table, how long an entry is, and which part of an entry is its value. The library has
- * variables that say so, which are 0 in the file. */
+/* A table, the size of an entry, and the position of its value. The library has variables for
+ * these, which are 0 in the file. */
 struct form {
 	const char *table;
 	uint64_t stride;
@@ -47,10 +47,10 @@ static const struct form forms[FORMS] = {{"gHotSpotVMStructs", 48, true, 32},
 
 struct tables {
 	struct runtime_file *file;
-	uint64_t variables[FORMS], begins[FORMS]; /* addresses: what points to a table; tables */
-	GElf_Shdr initialisers;                   /* the list of them, and where the first */
-	uint64_t low, high;                       /* begins, and the last */
-	struct map *words;   /* address in a table to what the loader or an initialiser writes */
+	uint64_t variables[FORMS], begins[FORMS]; /* addresses: pointers to tables; tables */
+	GElf_Shdr initialisers;                   /* the list of initialisers */
+	uint64_t low, high;                       /* starts of the first and last one */
+	struct map *words;   /* address in a table to its value after loading */
 	struct map *entries; /* "Type.field" to its offset or address, "Type" to its size */
 };
 
@@ -68,7 +68,7 @@ static void put_word(struct tables *tables, uint64_t at, uint64_t value)
 		*slot = value;
 }
 
-/* The word at an address once the library is loaded. */
+/* The word at an address after loading. */
 static bool read_word(const struct tables *tables, uint64_t at, uint64_t *out)
 {
 	const uint64_t *word = map_get(tables->words, &at);
@@ -97,8 +97,8 @@ static void visit_relocations(struct tables *tables, relocation_visitor *visit)
 	}
 }
 
-/* Where the tables begin, and the code of the initialisers, which lies together. */
-static void meet_begin(struct tables *tables, uint64_t at, uint64_t value)
+/* Notes the start of a table, or the code of an initialiser; their code is contiguous. */
+static void note_begin(struct tables *tables, uint64_t at, uint64_t value)
 {
 	for (size_t i = 0; i < FORMS; i++)
 		if (at == tables->variables[i])
@@ -119,7 +119,7 @@ static void read_relocations(struct tables *tables)
 	while ((section = elf_nextscn(tables->file->elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_INIT_ARRAY)
 			tables->initialisers = header;
-	visit_relocations(tables, meet_begin);
+	visit_relocations(tables, note_begin);
 	visit_relocations(tables, put_word);
 }
 
@@ -155,7 +155,7 @@ static void read_stores(struct tables *tables)
 
 /* --- tables ------------------------------------------------------------------------------- */
 
-/* Appends the text that the word at `at` points to; false if there is none. */
+/* Appends the text at the pointer in `at`; false: none. */
 static bool add_name(const struct tables *tables, uint64_t at, char out[2 * NAME_BYTES])
 {
 	size_t used = strlen(out);
@@ -211,7 +211,7 @@ static bool find(const struct map *entries, const char *name, uint64_t *value)
 	return found;
 }
 
-/* An initialiser of another form leaves all sizes at 0: then nothing can be believed. */
+/* An initialiser of another form leaves all sizes at 0: then nothing is reliable. */
 static bool is_complete(const struct map *entries)
 {
 	uint64_t block, frame;
@@ -220,7 +220,7 @@ static bool is_complete(const struct map *entries)
 	       find(entries, "CodeBlob._frame_size", &frame) && frame;
 }
 
-/* Read when they are first needed, and kept with the file; NULL: it has none. */
+/* Read on first use, and kept with the file; NULL: no tables. */
 static struct map *entries_of(struct runtime_file *file)
 {
 	struct tables tables = {.file = file, .low = UINT64_MAX};
@@ -253,9 +253,9 @@ bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value)
 	return find(entries_of(file), name, value);
 }
 
-/* --- what the walker needs ---------------------------------------------------------------- */
+/* --- layout for the walker ---------------------------------------------------------------- */
 
-/* Of several rows for an item, the first that the release has. */
+/* For an item with several rows, use the first that the release has. */
 static const struct row {
 	enum hotspot_item item;
 	const char *name;
@@ -312,7 +312,7 @@ static const struct row {
 	{HOTSPOT_PC_SCOPE, "PcDesc._scope_decode_offset"},
 };
 
-/* Items that some releases do not have. */
+/* Items missing in some releases. */
 static bool is_optional(enum hotspot_item item)
 {
 	return item == HOTSPOT_BARRIER || item == HOTSPOT_BLOB_BEGIN ||
@@ -332,7 +332,7 @@ bool hotspot_layout_of(struct runtime_file *file, struct hotspot_layout *out)
 	for (size_t i = 0; entries && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (out->value[rows[i].item] == HOTSPOT_NONE)
 			find(entries, rows[i].name, &out->value[rows[i].item]);
-	/* No table has it. */
+	/* In no table. */
 	if (entries)
 		runtime_symbol(file, BARRIER, &out->value[HOTSPOT_BARRIER]);
 	for (int i = 0; i < HOTSPOT_ITEMS; i++)

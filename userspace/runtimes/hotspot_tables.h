@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hotspot_tables.h: what libjvm.so exports about its own structures, for debuggers. */
-/*
- * All is read from the file, which is not trusted: what makes no sense counts as absent.
- */
+/* hotspot_tables.h: reads the structure tables that libjvm.so exports for debuggers. */
+/* Reads only the file, which is not trusted: malformed data counts as absent. */
 #ifndef GCPROF_HOTSPOT_TABLES_H
 #define GCPROF_HOTSPOT_TABLES_H
 
@@ -12,13 +10,12 @@
 
 struct runtime_file;
 
-/* The offset of a field, "Klass._name"; the address of a static one as the linker knows it,
- * "CodeCache._heaps"; the bytes of a type, "ConstantPool". False: there is none, or the file has
- * no such tables. */
+/* The offset of a field, "Klass._name"; the link-time address of a static one, "CodeCache._heaps";
+ * the size of a type, "ConstantPool". False: unknown, or the file has no such tables. */
 bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value);
 
-/* What the walker must know of the library. False, and all 0, if the file is none, or lacks some of
- * it. */
+/* The layout for the walker. False, and all 0, if the file is something else or lacks part of it.
+ */
 bool hotspot_layout_of(struct runtime_file *file, struct hotspot_layout *out);
 
 /* The same for the file behind `fd`, which is borrowed. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ocaml.c: OCaml 4, in native programs and in the bytecode interpreter. */
 /*
- * Programs export the runtime's functions, since libraries that they load need them. A minor
- * collection that has something to do begins with caml_oldify_local_roots() and ends with
- * caml_memprof_renew_minor_sample(), which is called elsewhere, too, when none is under way. What
- * it has promoted is what caml_allocated_words, which counts allocation in the major heap, has
- * grown by. A slice of a major collection is a call of its function; so is the end of one that is
- * forced.
+ * Programs export the runtime's functions for libraries that they load. A minor collection that has
+ * work begins with caml_oldify_local_roots() and ends with caml_memprof_renew_minor_sample(), which
+ * is also called outside of collections. The amount promoted is the growth of caml_allocated_words,
+ * which counts allocation in the major heap. A slice of a major collection is one call of its
+ * function, and so is the end of a forced one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "find.h"
 #include "returns.h"
 
-enum { HEAP_MINOR = 1, HEAP_SLICE = 2, HEAP_FORCED = 3 }; /* one may lie in another */
+enum { HEAP_MINOR = 1, HEAP_SLICE = 2, HEAP_FORCED = 3 }; /* they may be nested */
 enum { KIND_MINOR, KIND_SLICE, KIND_FULL, KINDS };
 enum { WORD_SHIFT = 3 };
 
@@ -27,7 +26,7 @@ enum { WORD_SHIFT = 3 };
 	{                                                                     \
 		.value = VALUE_KIND, .from = FROM_NUMBER, .number = (number_) \
 	}
-/* Bytes that were promoted so far; the first argument of both has number `shift`. */
+/* Bytes promoted so far; `shift` is the number of the first argument of both. */
 #define PROMOTED(shift)                                                                         \
 	{.value = VALUE_NONE, .from = FROM_NUMBER, .number = WORD_SHIFT},                       \
 	{                                                                                       \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* otel_memory.c: allocators with the probes of OpenTelemetry's contract for heap profiles. */
 /*
- * otel_memory:alloc(pointer, size, weight) reports a sampled block, otel_memory:free(pointer) that
- * it was freed. Blocks are sampled at random points of the bytes that are allocated; the weight is
- * the mean distance of points times how many of them the block has. (Design document 00003 of the
+ * otel_memory:alloc(pointer, size, weight) reports a sampled block, otel_memory:free(pointer) its
+ * release. Blocks are sampled at random points in the stream of allocated bytes; the weight is the
+ * mean distance of points times the number of points in the block. (Design document 00003 of the
  * OpenTelemetry eBPF profiler, "Memory profiling", 2026.)
  *
- * A file that has our own probes, too, is left to these: it would report each block twice.
+ * A file that also has gcprof probes is recorded by those only: each block would be reported twice.
  */
 #include <string.h>
 

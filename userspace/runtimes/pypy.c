@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pypy.c: PyPy, which can be recognised and no more: its collector has no symbols and no notes. */
+/* pypy.c: PyPy, which is only recognised: its collector has no symbols and no notes. */
 #include <stdio.h>
 
 #include "find.h"

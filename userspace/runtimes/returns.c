@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* returns.c: where a function returns, found by decoding its code. */
+/* returns.c: finds the return instructions of a function by decoding it. */
 #include "returns.h"
 
 #include <capstone/capstone.h>
@@ -7,7 +7,7 @@
 
 #define FUNCTION_BYTES_MAX 16384
 
-/* `size` bytes of code that is at `address`. */
+/* Decodes `size` bytes of code at `address`. */
 static int find_returns(csh decoder, cs_insn *insn, const uint8_t *code, size_t size,
 			uint64_t address, uint64_t *out, size_t max)
 {

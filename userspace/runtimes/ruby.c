@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ruby.c: the Ruby interpreter (CRuby), in a program of its own or in libruby. */
+/* ruby.c: the Ruby interpreter (CRuby), in its own program or in libruby. */
 /*
  * Distributions build it with SystemTap notes (provider ruby), behind semaphores. A mark is one
- * pause, and each step of the lazy sweep another, of which the first lies in the mark. The notes
- * have no arguments: why Ruby collects, and so whether the whole heap is marked, is a word of its
- * objspace that GC.latest_gc_info shows. rb_gc_count() reads another word of the same structure, so
- * its code says where that is.
+ * pause, and each step of the lazy sweep is another, the first of which is inside the mark. The
+ * notes have no arguments. The reason for a collection, and whether it marks the whole heap, is in
+ * a word of its objspace that GC.latest_gc_info shows. rb_gc_count() reads another word of that
+ * structure, so its code shows the location.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,13 @@
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
 
-enum { HEAP_MARK = 1, HEAP_SWEEP = 2 }; /* the first step of a sweep lies in its mark */
+enum { HEAP_MARK = 1, HEAP_SWEEP = 2 }; /* the first step of a sweep is inside its mark */
 enum { KIND_MINOR, KIND_MAJOR, KIND_MARK, KIND_SWEEP, KINDS };
-/* What `number` of the facts is. */
+/* Values of `number` in the facts. */
 enum { WITHOUT_REASONS, WITH_REASONS };
 
-/* Bits of the word: why it collects, and why it marks the whole heap; 0 there: it does not. */
+/* Bits of the word: the reason for a collection, and the reason for marking the whole heap; 0: it
+ * does not. */
 #define MAJOR_MASK 0xffu
 
 static const struct {
@@ -75,8 +76,8 @@ static const struct runtime_place places[] = {
 /* --- the file ----------------------------------------------------------------------------- */
 
 /*
- * rb_gc_count() loads the address of ruby_current_vm_ptr, reads it, the objspace in there, and
- * profile.count in that. Zero bytes of the mask are numbers; false if it is not like that.
+ * rb_gc_count() loads the address of ruby_current_vm_ptr, reads it, the objspace from there, and
+ * profile.count from that. Zero bytes of the mask are operands; false if the code differs.
  */
 static bool read_offsets(struct runtime_file *file, int32_t *objspace, int32_t *count)
 {
@@ -100,7 +101,7 @@ static bool read_offsets(struct runtime_file *file, int32_t *objspace, int32_t *
 	return !memcmp(code, wanted, sizeof(wanted));
 }
 
-/* What lies between latest_gc_info and count in release 3.1. */
+/* Distance from latest_gc_info to count in release 3.1. */
 #define INFO_BEFORE_COUNT 0x64
 
 static bool field(struct runtime_file *file, const char *name, int32_t *offset)
@@ -136,7 +137,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 			 "kinds and reasons of its collections are known of 3.1");
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
 		    const uint64_t *read, struct place_values *values)
@@ -169,7 +170,7 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 	return kinds[number].name;
 }
 
-/* Why the whole heap is marked, or else why Ruby collects. */
+/* The reason for marking the whole heap, or else the reason for the collection. */
 static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
 {
 	(void)facts;

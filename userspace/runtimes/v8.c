@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* v8.c: the JavaScript engine V8, in node or in libnode. */
 /*
- * Its internal functions are exported, since add-ons may use them. PerformGarbageCollection() has
- * the collector and the reason, and each collection ends its pause with StopObservablePause(), when
- * GCTracer has the sizes of the heap before and after: those of --trace-gc. Where they are there,
- * the code says that writes them.
+ * Its internal functions are exported, because add-ons may use them. PerformGarbageCollection() has
+ * the collector and the reason. Each collection ends its pause with StopObservablePause(). By then
+ * GCTracer has the sizes of the heap before and after, as in --trace-gc; the code that writes them
+ * shows their location.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 /* Words of struct pt_regs. */
 enum { RDX = 12, RSI = 13, RDI = 14 };
-/* What `number` of the facts is. */
+/* Values of `number` in the facts. */
 enum { WITHOUT_SIZES, WITH_SIZES };
 
 #define PERFORM                                                                               \
@@ -42,7 +42,7 @@ enum { WITHOUT_SIZES, WITH_SIZES };
 			{STEP_READ, 8, .field = (field_)}                           \
 		}                                                                   \
 	}
-/* A tracer begins with the address of its heap, and so does what marks incrementally. */
+/* A tracer begins with the address of its heap, and so does the incremental marker. */
 #define HEAP_OF_OBJECT                                                                \
 	{                                                                             \
 		.value = VALUE_HEAP, .from = FROM_REGISTER, .number = RDI, .steps = { \
@@ -70,7 +70,7 @@ static const struct runtime_place places[] = {
 	 .title = "incremental marking",
 	 .arguments = {HEAP_OF_OBJECT,
 		       {.value = VALUE_REASON, .from = FROM_REGISTER, .size = 4, .number = RDX}}},
-	/* Each collection stops it, whether it was under way or not. */
+	/* Each collection stops it, whether or not it was running. */
 	{.report = PLACE_CYCLE_END,
 	 .where = PLACE_AT_ENTRY,
 	 .name = STOP_MARKING,
@@ -80,11 +80,11 @@ static const struct runtime_place places[] = {
 
 /* --- the file ----------------------------------------------------------------------------- */
 
-/* Names that functions have in other versions. */
+/* Names of functions in other versions. */
 static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	static const char *const before[][2] = {
-		{PERFORM, PERFORM "NS_15GCCallbackFlagsE"}, /* up to 10 */
+		{PERFORM, PERFORM "NS_15GCCallbackFlagsE"}, /* up to version 10 */
 		{STOP_PAUSE, STOP_PAUSE_SINCE_12},
 	};
 
@@ -94,7 +94,7 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 	return false;
 }
 
-/* Where `mov %rax,n(register)` writes to, with n of one byte; 0: it is not that. */
+/* The offset n in `mov %rax,n(register)`, with n of one byte; 0: another instruction. */
 static uint8_t written_at(const uint8_t *code)
 {
 	bool is_store = (code[0] & 0xfe) == 0x48 && code[1] == 0x89 && (code[2] & 0xf8) == 0x40;
@@ -105,9 +105,9 @@ static uint8_t written_at(const uint8_t *code)
 }
 
 /*
- * StopInSafepoint() calls Heap::SizeOfObjects() of the heap that the tracer begins with and writes
- * its result to end_object_size; the size of the memory follows two words behind that. What was
- * there at the begin lies before each of them. Returns 0 if it does not look like that.
+ * StopInSafepoint() calls Heap::SizeOfObjects() of the heap at the start of the tracer and writes
+ * its result to end_object_size; the memory size follows two words later. Each is preceded by its
+ * value at the start. Returns 0 if the code differs.
  */
 static int32_t end_object_size(struct runtime_file *file)
 {
@@ -187,7 +187,7 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 		snprintf(out->missing, sizeof(out->missing), "where its heap sizes are is unknown");
 }
 
-/* --- what was read ------------------------------------------------------------------------ */
+/* --- arguments ---------------------------------------------------------------------------- */
 
 static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 			     const char *collector, uint32_t *kind)
@@ -200,7 +200,8 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 	return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
 }
 
-/* Numbers are never reused: Chrome's statistics have them. Names are those of --trace-gc. */
+/* Numbers are never reused, because Chrome's statistics have them. Names are those of --trace-gc.
+ */
 static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
 {
 	static const char *const names[] = {"unknown",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* v8_layout.c: where things are in the objects of a V8 engine, as its file says for debuggers. */
+/* v8_layout.c: layouts of V8 objects, from the constants that its file exports for debuggers. */
 /*
- * V8 exports numbers for tools that look at dead programs (v8dbg_*): offsets of fields, of which
- * each has its type in its name, and types of objects. Names have changed with the types.
+ * V8 exports constants for post-mortem debuggers (v8dbg_*): offsets of fields, with the field's
+ * type in the name, and types of objects. Names have changed with the types.
  */
 #include "v8_layout.h"
 
@@ -14,11 +14,11 @@
 #define NAMES_MAX  3
 #define NAME_BYTES 128
 
-/* Which number an item is, and how much is added to it. */
+/* The names of an item's constant, and what is added to its value. */
 static const struct row {
 	enum v8_item item;
 	uint16_t add;
-	const char *names[NAMES_MAX]; /* the first that there is */
+	const char *names[NAMES_MAX]; /* the first one present is used */
 } rows[] = {
 	{V8_MAP_TYPE, 0, {"class_Map__instance_type__uint16_t"}},
 	{V8_FUNCTION_SHARED, 0, {"class_JSFunction__shared__SharedFunctionInfo"}},
@@ -35,21 +35,21 @@ static const struct row {
 	{V8_SHARED_LENGTH, 0, {"class_SharedFunctionInfo__length__uint16_t"}},
 	{V8_SCRIPT_SOURCE, 0, {"class_Script__source__Object"}},
 	{V8_SCRIPT_NAME, 0, {"class_Script__name__Object"}},
-	{V8_SCRIPT_ID, V8_WORD, {"class_Script__line_ends__Object"}}, /* behind that */
+	{V8_SCRIPT_ID, V8_WORD, {"class_Script__line_ends__Object"}}, /* after that */
 	{V8_SCOPE_LOCALS, V8_WORD, {"scopeinfo_idx_ncontextlocals"}},
 	{V8_SCOPE_FIRST, V8_WORD, {"scopeinfo_idx_first_vars"}},
 	{V8_STRING_LENGTH, 0, {"class_String__length__int32_t"}},
 	{V8_STRING_CHARS, 0, {"class_SeqOneByteString__chars__char"}},
 	{V8_STRING_OTHER, 0, {"class_ConsString__first__String"}},
 	{V8_STRING_OFFSET, 0, {"class_SlicedString__offset__SMI"}},
-	{V8_STRING_OUTSIDE, V8_WORD, {"class_ExternalString__resource__Object"}}, /* behind that */
+	{V8_STRING_OUTSIDE, V8_WORD, {"class_ExternalString__resource__Object"}}, /* after that */
 	{V8_TYPE_SHARED, 0, {"type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"}},
 	{V8_TYPE_SCRIPT, 0, {"type_Script__SCRIPT_TYPE"}},
 	{V8_TYPE_SCOPE, 0, {"type_ScopeInfo__SCOPE_INFO_TYPE"}},
 	{V8_TYPE_NO_STRING, 0, {"FirstNonstringType"}},
 };
 
-/* What the walker takes for granted (v8.h). */
+/* What the walker assumes (v8.h). */
 static const struct {
 	const char *name;
 	int32_t value;
@@ -98,7 +98,7 @@ static bool item_of(struct runtime_file *file, const struct row *row, uint16_t *
 	return false;
 }
 
-/* What the walker reads of a shared function at once. */
+/* Does it fit into what the walker reads of a shared function at once? */
 static bool is_within(const struct v8_layout *layout)
 {
 	static const enum v8_item items[] = {V8_SHARED_NAME, V8_SHARED_SCRIPT, V8_SHARED_LENGTH};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* build_id.c: the GNU build-id of an ELF file. */
+/* build_id.c: reads the GNU build-id of an ELF file. */
 #include "build_id.h"
 
 #include <elfutils/libdwelf.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* debug_files.c: what was taken out of an ELF file and put elsewhere: its debug file,
- * MiniDebugInfo. */
+/* debug_files.c: debug information kept outside of an ELF file: its debug file, MiniDebugInfo. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,13 +15,13 @@
 #include "debug_files.h"
 #include "elf_file.h"
 
-#define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file whose checksum is made */
+#define LINKED_BYTES_MAX   (INT64_C(1) << 30) /* of a debug file to be checksummed */
 #define UNPACKED_BYTES_MAX ((size_t)64 << 20)
-#define UNPACK_MEMORY_MAX  (UINT64_C(128) << 20) /* the unpacker's own */
+#define UNPACK_MEMORY_MAX  (UINT64_C(128) << 20) /* of the decompressor itself */
 #define UNPACK_STEP        ((size_t)256 << 10)
 #define READ_BYTES         (64 << 10)
 
-/* Takes over `fd`: it, if that has this build-id; else -1. */
+/* Takes over `fd`; returns it if the file has this build-id, else -1. */
 static int check_build(int fd, const unsigned char *id, int size)
 {
 	unsigned char other[BUILD_ID_MAX];
@@ -41,7 +40,7 @@ static struct debug_wanted wanted_by_id(enum debug_kind kind, const unsigned cha
 	return wanted;
 }
 
-/* The debug file that has the build-id of a file. */
+/* Opens the debug file with the build-id of a file. */
 static int open_same_build(int file, const struct debug_access *access)
 {
 	struct debug_wanted wanted;
@@ -58,7 +57,7 @@ static int open_same_build(int file, const struct debug_access *access)
 	return check_build(access->open(access->context, file, &wanted), id, size);
 }
 
-/* The name and checksum that the file gives; false if it gives none that can be used. */
+/* The debug file's name and checksum in the file; false if there are no usable ones. */
 static bool read_link(Elf *elf, const char **name, uint32_t *checksum)
 {
 	GElf_Shdr header;
@@ -89,7 +88,7 @@ static bool has_checksum(int fd, uint32_t expected)
 	return n == 0 && sum == expected;
 }
 
-/* Takes over `fd`: it, if that has this checksum; else -1. */
+/* Takes over `fd`; returns it if the file has this checksum, else -1. */
 static int check_linked(int fd, uint32_t checksum)
 {
 	struct stat st;
@@ -123,9 +122,10 @@ int debug_file_open(int fd, const struct debug_access *access, Elf *elf)
 	return found >= 0 ? found : open_by_link(fd, elf, access);
 }
 
-/* --- what several debug files share ------------------------------------------------------- */
+/* --- shared debug files (dwz) ------------------------------------------------------------- */
 
-/* The name and build-id of the file that dwz made; the size of the latter, 0: none. */
+/* The name and build-id of the shared file made by dwz; returns the size of the build-id, 0: none.
+ */
 static int read_shared_link(Elf *elf, const char **name, const unsigned char **id)
 {
 	GElf_Shdr header;
@@ -159,7 +159,7 @@ int debug_shared_open(int fd, const struct debug_access *access, Elf *elf)
 	return check_build(access->open(access->context, fd, &wanted), id, size);
 }
 
-/* Runs the unpacker to the end of its input or of what is allowed. */
+/* Decompresses to the end of input or to the limit. */
 static int unpack(lzma_stream *stream, struct buffer *out)
 {
 	lzma_ret result = LZMA_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* debug_open.c: opens what may be the separate debug file of a program. */
+/* debug_open.c: opens candidates for the separate debug file of a program. */
 #include "debug_open.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ bool debug_path(const struct debug_wanted *wanted, char path[PATH_MAX])
 	return true;
 }
 
-/* The folder that an open file lies in; false if that has no path. */
+/* The folder of an open file; false if it has no path. */
 static bool folder_of(int file, char folder[PATH_MAX])
 {
 	char self[32];
@@ -44,7 +44,7 @@ static int find(const char *path)
 	return open(path, O_PATH | O_CLOEXEC);
 }
 
-/* gdb looks at the same places. */
+/* The same places as in gdb. */
 static int find_linked(int file, const struct debug_wanted *wanted)
 {
 	static const char *const formats[DEBUG_KINDS] = {
@@ -60,8 +60,8 @@ static int find_linked(int file, const struct debug_wanted *wanted)
 	return find(path);
 }
 
-/* In the folder that distributions keep them in, or beside the file. Names that lead anywhere else
- * are not followed. */
+/* In the folder used by distributions, or beside the file. Names that lead anywhere else are not
+ * followed. */
 static int find_shared(int file, const struct debug_wanted *wanted)
 {
 	char folder[PATH_MAX], path[3 * PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* elf_file.c: an ELF file that is not trusted, read within bounds. */
+/* elf_file.c: reads an untrusted ELF file within limits. */
 #include "elf_file.h"
 
 #include <elf.h>
@@ -10,9 +10,9 @@
 
 #include "unwind_file.h"
 
-/* What the limits are about, of either class. */
+/* The limited quantities, for either ELF class. */
 struct counts {
-	uint64_t table; /* where the section headers are, 0: there are none */
+	uint64_t table; /* offset of the section headers; 0: none */
 	uint64_t sections, segments, names;
 	bool wide;
 };
@@ -30,7 +30,7 @@ static bool read_counts(int fd, struct counts *out)
 		Elf32_Ehdr narrow;
 	} header = {{0}};
 
-	/* A file of the narrow class may end behind its shorter header. */
+	/* A 32-bit file may end after its shorter header. */
 	if (pread(fd, &header, sizeof(header), 0) < (ssize_t)sizeof(header.narrow) ||
 	    memcmp(header.ident, ELFMAG, SELFMAG) != 0)
 		return false;
@@ -44,7 +44,7 @@ static bool read_counts(int fd, struct counts *out)
 	return true;
 }
 
-/* One section header, of either class. */
+/* Reads a section header of either ELF class. */
 static bool read_section(int fd, const struct counts *counts, uint64_t index, Elf64_Shdr *out)
 {
 	Elf32_Shdr narrow;
@@ -59,7 +59,7 @@ static bool read_section(int fd, const struct counts *counts, uint64_t index, El
 	return true;
 }
 
-/* Counts that do not fit into the file's header stand in the first section's (gABI, chapter 4). */
+/* Counts that do not fit into the file header are in the first section header (gABI, chapter 4). */
 static bool is_bounded(int fd, struct counts *counts)
 {
 	Elf64_Shdr first, names;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* elf_symbols.c: the functions of one ELF file. */
+/* elf_symbols.c: the functions in an ELF file. */
 /*
- * The file is read, not mapped: its owner may cut it short at any moment,
- * and a mapping would then kill the reader. What libelf hands out is checked
- * again here: sizes against the data, names against the end of their table.
+ * The file is read, not mapped: its owner may truncate it at any time, and a mapping would then
+ * kill the reader. Results of libelf are checked again here: sizes against the data, names against
+ * the end of their table.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,20 +28,20 @@
 #include "../util/buffer.h"
 #include "../util/sorted.h"
 
-#define SEGMENTS_MAX 64         /* executable ones; compilers make one */
-#define TABLE_MAX    (8 << 20)  /* symbols in one table */
-#define LOOK_BACK    32         /* symbols that may lie before the one that holds an address */
-#define STUBS_BYTES  (16 << 20) /* of names of stubs; all are kept in memory */
+#define SEGMENTS_MAX 64        /* executable ones; compilers produce one */
+#define TABLE_MAX    (8 << 20) /* symbols per table */
+#define LOOK_BACK    32 /* symbols allowed between an address and the function that contains it */
+#define STUBS_BYTES  (16 << 20) /* total for names of stubs, which are kept in memory */
 #define NAMELESS_MAX (4u << 20)
 
 struct function {
 	uint64_t address;
 	uint64_t size; /* 0: unknown */
 	const char *name;
-	uint8_t rank; /* of several at one address the highest counts */
+	uint8_t rank; /* the highest one wins among symbols at one address */
 };
 
-/* A function whose name was stripped off. */
+/* A function whose name was stripped. */
 struct nameless {
 	uint64_t begin, end;
 };
@@ -49,23 +49,23 @@ struct nameless {
 struct elf_symbols {
 	Elf *elf;            /* the file */
 	Elf *debug;          /* its separate debug file, or NULL */
-	Elf *mini;           /* the one packed into it, or NULL */
+	Elf *mini;           /* the MiniDebugInfo packed into it, or NULL */
 	struct buffer image; /* of `mini` */
 	struct unwind_segment segments[SEGMENTS_MAX];
 	size_t n_segments;
-	struct buffer functions;    /* struct function[], by address */
-	struct buffer stubs;        /* struct stub[], while they are read */
+	struct buffer functions;    /* struct function[], sorted by address */
+	struct buffer stubs;        /* struct stub[], during reading */
 	struct buffer texts;        /* their names */
-	struct buffer nameless;     /* struct nameless[], by address, where not all have a name */
-	struct source_lines *lines; /* NULL: none are known */
-	struct go_table *go;        /* NULL: it is no Go program */
-	bool refused;               /* a function's name was too long */
+	struct buffer nameless;     /* struct nameless[], sorted by address, or empty */
+	struct source_lines *lines; /* NULL: none known */
+	struct go_table *go;        /* NULL: not a Go program */
+	bool refused;               /* a function's name exceeded the limit */
 };
 
-/* A function whose name is not where it stays yet. */
+/* A function whose name is not yet in its final memory. */
 struct stub {
 	uint64_t address, size;
-	size_t text; /* in `texts` */
+	size_t text; /* offset in `texts` */
 };
 
 static bool is_executable(const struct elf_symbols *symbols, uint64_t address)
@@ -77,7 +77,7 @@ static bool is_executable(const struct elf_symbols *symbols, uint64_t address)
 	return false;
 }
 
-/* How good a name it is; 0 for a symbol that names no function. */
+/* Quality of the name; 0 for a symbol that names no function. */
 static uint8_t rank(const GElf_Sym *symbol, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
@@ -88,7 +88,7 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name)
 	if (type == STT_FUNC || type == STT_GNU_IFUNC)
 		value = 8;
 	else if (type == STT_NOTYPE && *name != '$' && *name != '.')
-		value = 1; /* assembler's labels, but not mapping symbols */
+		value = 1; /* assembler labels, but not mapping symbols */
 	else
 		return 0;
 	if (bind == STB_GLOBAL)
@@ -100,7 +100,7 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name)
 	return value;
 }
 
-/* Of aliases the plainest counts: malloc, not __libc_malloc. */
+/* Prefer the simplest alias: malloc, not __libc_malloc. */
 static int by_name(const char *a, const char *b)
 {
 	size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
@@ -133,7 +133,7 @@ static size_t count(const struct elf_symbols *symbols)
 	return symbols->functions.size / sizeof(struct function);
 }
 
-/* Puts the functions in order and leaves the best of those at each address. */
+/* Sorts the functions and keeps the best one at each address. */
 static void sort(struct elf_symbols *symbols)
 {
 	struct function *all = functions(symbols);
@@ -179,7 +179,8 @@ static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 	return 0;
 }
 
-/* Adds the first table of a type (SHT_SYMTAB, SHT_DYNSYM); true if there are functions now. */
+/* Adds the first table of a type (SHT_SYMTAB, SHT_DYNSYM); true if there are functions afterwards.
+ */
 static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 {
 	Elf_Scn *section = NULL;
@@ -195,7 +196,7 @@ static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 	return count(symbols) > 0;
 }
 
-/* Takes lines from the separate debug file, and symbols if wanted; true if there are any. */
+/* Takes lines from the separate debug file, and symbols if wanted; true if it had symbols. */
 static bool read_debug_file(struct elf_symbols *symbols, int file,
 			    const struct debug_access *access, bool wanted)
 {
@@ -216,7 +217,7 @@ static bool read_debug_file(struct elf_symbols *symbols, int file,
 	return found;
 }
 
-/* Takes the symbols that the file carries packed: those that .dynsym has not. */
+/* Takes the symbols packed into the file: those that .dynsym lacks. */
 static void read_packed(struct elf_symbols *symbols)
 {
 	if (debug_data_unpack(symbols->elf, &symbols->image))
@@ -249,7 +250,7 @@ static int add_stub(void *context, uint64_t address, uint64_t size, const char *
 	return buffer_append(&symbols->stubs, &stub, sizeof(stub));
 }
 
-/* Adds the stubs through which it calls other files. */
+/* Adds the PLT stubs for calls to other files. */
 static void read_stubs(struct elf_symbols *symbols)
 {
 	const struct stub *stubs;
@@ -284,7 +285,7 @@ static int by_begin(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-/* Functions without names, from the frame information, which programs keep. */
+/* Adds functions without names from the frame information, which stripped programs keep. */
 static void read_nameless(struct elf_symbols *symbols)
 {
 	GElf_Shdr header;
@@ -298,14 +299,14 @@ static void read_nameless(struct elf_symbols *symbols)
 	section.data = data->d_buf;
 	section.size = data->d_size;
 	section.address = header.sh_addr;
-	/* What makes no sense ends the reading: what came before is right. */
+	/* Malformed data ends the reading; earlier entries are valid. */
 	frame_info_each(&section, add_nameless, all, &refused);
 	if (all->size)
 		qsort(all->data, all->size / sizeof(struct nameless), sizeof(struct nameless),
 		      by_begin);
 }
 
-/* -ENAMETOOLONG if its functions have names and none could be taken. */
+/* -ENAMETOOLONG if no name of a function was short enough. */
 static int read_all(struct elf_symbols *symbols, int fd, const struct debug_access *access)
 {
 	struct problem problem = {""};
@@ -386,9 +387,9 @@ void elf_symbols_free(struct elf_symbols *symbols)
 }
 
 /*
- * A function with a size ends there; one without, as assembler leaves them, goes
- * on to the next symbol. Labels may lie inside of a function: one that has a size
- * and holds the address counts, however many labels lie between.
+ * A function with a size ends there; one without, as written in assembler, extends to the next
+ * symbol. Labels may lie inside a function: a function with a size that contains the address wins,
+ * despite labels in between.
  */
 static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
 {
@@ -431,7 +432,7 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 	if (function && !n)
 		out[n++] = (struct symbol){0};
 	if (function) {
-		/* Says more than the source: of clones, and of parts that were moved away. */
+		/* Linker names also show clones, and parts that were moved away. */
 		out[0].name = function->name;
 		out[0].offset = address - function->address;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* elf_symbols.h: the functions of one ELF file. */
+/* elf_symbols.h: the functions in an ELF file. */
 #ifndef GCPROF_ELF_SYMBOLS_H
 #define GCPROF_ELF_SYMBOLS_H
 
@@ -12,29 +12,28 @@
 struct elf_symbols;
 
 /*
- * Reads the symbol table of the file behind `fd`: .symtab, else that of its
- * separate debug file, which `access` opens, else .dynsym. The descriptor may be closed
- * afterwards.
- * -ENOEXEC if it is no ELF file that can be used, -ENAMETOOLONG if it has names of functions and
- * all are longer than ELF_STRING_MAX, -ENOMEM.
+ * Reads the symbol table of the file behind `fd`: .symtab, else that of its separate debug file,
+ * which `access` opens, else .dynsym. The descriptor may be closed afterwards. -ENOEXEC if it is
+ * not a usable ELF file, -ENAMETOOLONG if all names of functions are longer than ELF_STRING_MAX,
+ * -ENOMEM.
  */
 int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out);
 
-/* The same for an image in memory, which must stay where it is. */
+/* The same for an image in memory, which is borrowed. */
 int elf_symbols_read_memory(void *image, size_t size, const struct debug_access *access,
 			    struct elf_symbols **out);
 
 void elf_symbols_free(struct elf_symbols *symbols); /* NULL is allowed */
 
 /*
- * The function at an offset of the file and those inlined into it there, outermost
- * first; how many. Names are as the linker knows them, and owned by `symbols`. Of a
- * function without a name only `offset` is known: one whose name is NULL.
+ * The function at a file offset and those inlined into it there, outermost first; returns their
+ * number. Names are linker names, owned by `symbols`. A function without a name has only `offset`;
+ * its name is NULL.
  */
 size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 			struct symbol out[SYMBOLS_MAX]);
 
-/* The name of a type of a Go program, by the distance of its description from the first one: as
+/* The name of a type in a Go program, by the distance of its descriptor from the first one: see
  * go_table_type_name(). */
 size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size);
 

@@ -13,30 +13,30 @@
 
 #define SEGMENTS_MAX 32
 #define PAGE_BYTES   4096
-#define PAGES_KEPT   1024 /* of one file, by page number modulo this */
+#define PAGES_KEPT   1024 /* per file, by page number modulo this */
 
 struct segment {
 	uint64_t offset, address;
 	uint64_t size;   /* bytes in the file */
-	uint64_t memory; /* bytes in memory, not less */
+	uint64_t memory; /* bytes in memory, at least `size` */
 	bool code;
 };
 
 struct page {
-	uint64_t number; /* plus one, 0: nothing was read */
+	uint64_t number; /* plus one; 0: empty */
 	size_t size;
 	unsigned char bytes[PAGE_BYTES];
 };
 
 struct frame_image {
-	int fd; /* -1: `data` has everything */
+	int fd; /* -1: `data` is the whole image */
 	const unsigned char *data;
 	uint64_t size;
 	struct segment segments[SEGMENTS_MAX];
 	size_t n_segments;
-	uint64_t table_address; /* of PT_GNU_EH_FRAME, 0: there is none */
+	uint64_t table_address; /* of PT_GNU_EH_FRAME; 0: none */
 	struct frame_table table;
-	struct unwind_file *go_rows; /* NULL: none, or not made yet */
+	struct unwind_file *go_rows; /* NULL: none, or not built yet */
 	bool go_rows_tried;
 	struct page *pages[PAGES_KEPT];
 };
@@ -150,9 +150,9 @@ static int read_headers(struct frame_image *image)
 }
 
 /*
- * .eh_frame_hdr: version 1, three encodings, the distance to .eh_frame, the
- * number of entries; then the entries. Linkers write no other encodings than
- * these: from here on / 4 bytes / from the header on, all of 4 bytes.
+ * .eh_frame_hdr: version 1, three encodings, the distance to .eh_frame, the number of entries; then
+ * the entries. Linkers write only these encodings: relative to here, absolute, relative to the
+ * header; all with 4 bytes.
  */
 static void read_table(struct frame_image *image)
 {
@@ -222,7 +222,7 @@ void frame_image_free(struct frame_image *image)
 	free(image);
 }
 
-/* --- what it is ------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------- */
 
 const struct frame_table *frame_image_table(const struct frame_image *image)
 {
@@ -243,7 +243,7 @@ bool frame_image_address(const struct frame_image *image, uint64_t offset, uint6
 		const struct segment *segment = &image->segments[i];
 		uint64_t page = segment->offset & ~(uint64_t)(PAGE_BYTES - 1);
 
-		/* Mappings begin at pages, segments anywhere in their first one. */
+		/* Mappings start at page boundaries, segments anywhere in their first page. */
 		if (!segment->code || offset < page ||
 		    offset - page >= segment->size + (segment->offset - page))
 			continue;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* frame_info.c: reads call frame information: what functions share, and each function's own. */
+/* frame_info.c: reads call frame information: common entries (CIEs) and functions (FDEs). */
 /*
- * Both sections are lists of entries with a length. An entry either describes
- * what some functions have in common, or one function, and then leads to the
- * former. An entry that makes no sense is skipped, since the next begins where
- * its length says. A length that leads out of the section ends the reading.
+ * Both sections are lists of entries with a length. An entry is either common to several functions,
+ * or describes one function and links to a common one. A malformed entry is skipped by its length.
+ * A length beyond the section ends the reading.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "frame_info.h"
 
-/* Encodings of addresses: the low half says how wide, the high half relative to what. */
+/* Encodings of addresses: the low half is the width, the high half the base. */
 enum {
 	ENCODING_ABSOLUTE = 0x00,
 	ENCODING_ULEB = 0x01,
@@ -22,7 +21,7 @@ enum {
 	ENCODING_S2 = 0x0a,
 	ENCODING_S4 = 0x0b,
 	ENCODING_S8 = 0x0c,
-	ENCODING_RELATIVE = 0x10, /* to the place of the number itself */
+	ENCODING_RELATIVE = 0x10, /* to the address of the number itself */
 	ENCODING_OMITTED = 0xff,
 };
 
@@ -30,7 +29,7 @@ enum {
 
 struct entry {
 	size_t offset;      /* of the entry in the section */
-	size_t link_offset; /* of its link, which says what it is */
+	size_t link_offset; /* offset of its link, which tells its kind */
 	uint64_t link;
 	bool wide; /* 64-bit lengths */
 	struct cursor body;
@@ -107,7 +106,7 @@ static bool read_number(struct cursor *cursor, uint8_t encoding, uint64_t *out)
 	return false;
 }
 
-/* An address as it is encoded; what is relative to data or to the function is not understood. */
+/* Reads an encoded address; bases relative to data or to the function are not supported. */
 static bool read_address(const struct frame_section *section, struct cursor *cursor,
 			 uint8_t encoding, uint64_t *out)
 {
@@ -122,7 +121,7 @@ static bool read_address(const struct frame_section *section, struct cursor *cur
 	return true;
 }
 
-/* The entry at `offset`, whose length is checked: 1; 0 at the end; -1 if it makes no sense. */
+/* Reads the entry at `offset` and checks its length: 1; 0 at the end; -1 if malformed. */
 static int read_entry(const struct frame_section *section, size_t offset, struct entry *out)
 {
 	struct cursor cursor;
@@ -149,7 +148,7 @@ static int read_entry(const struct frame_section *section, size_t offset, struct
 		return -1;
 	out->body = cursor_make(body, length);
 	out->link_offset = (size_t)(body - section->data);
-	/* .eh_frame keeps links of 4 bytes even where lengths have 8. */
+	/* .eh_frame has 4-byte links even with 8-byte lengths. */
 	if (!frame_fixed(&out->body, out->wide && section->debug ? 8 : 4, &out->link))
 		return -1;
 	return 1;
@@ -162,7 +161,7 @@ static bool is_common(const struct frame_section *section, const struct entry *e
 	return entry->link == (entry->wide ? UINT64_MAX : 0xffffffff);
 }
 
-/* What the letters of the augmentation say, from 'z' on. */
+/* Interprets the letters of the augmentation, from 'z' on. */
 static bool read_augmentation(const struct frame_section *section, struct cursor cursor,
 			      const char *letters, struct frame_common *out)
 {
@@ -177,7 +176,7 @@ static bool read_augmentation(const struct frame_section *section, struct cursor
 			out->encoding = *at;
 			break;
 		case 'P':
-			/* An indirect one (0x80) is as long as the address it stands for. */
+			/* An indirect one (0x80) is as long as the address that it replaces. */
 			if (!cursor_take(&cursor, 1, &at) ||
 			    (*at != ENCODING_OMITTED &&
 			     !read_address(section, &cursor, *at & 0x1f, &number)))
@@ -234,7 +233,7 @@ static bool read_common(const struct frame_section *section, const struct entry 
 	return true;
 }
 
-/* Where the entry is that a function's entry leads to. */
+/* The offset of the common entry that a function's entry links to. */
 static bool common_offset(const struct frame_section *section, const struct entry *entry,
 			  size_t *out)
 {
@@ -266,7 +265,7 @@ static bool read_function(const struct frame_section *section, const struct entr
 	return true;
 }
 
-/* Finds what a function has in common with others; `common` holds the last one read. */
+/* Finds the common entry of a function; `common` caches the last one. */
 static bool find_common(const struct frame_section *section, const struct entry *entry,
 			struct frame_common *common, bool *valid)
 {

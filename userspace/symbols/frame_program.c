@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* frame_program.c: runs the program that describes the frame of a function. */
+/* frame_program.c: runs the frame program of a function. */
 /*
- * Of the registers only those are followed that the walker has: the stack
- * pointer through the CFA, rbp, rbx and the return address. Expressions are not
- * run: a few shapes cover what compilers and linkers make, the others become
- * stretches without a rule.
+ * Tracks only the registers that the walker has: the stack pointer through the CFA, rbp, rbx and
+ * the return address. Expressions are not executed: a few patterns cover the output of compilers
+ * and linkers. Others become ranges without a rule.
  */
 #include <errno.h>
 #include <stdint.h>
 
 #include "frame_info.h"
 
-/* Registers of x86-64 as DWARF numbers them. */
+/* DWARF register numbers of x86-64. */
 enum { REG_BX = 3, REG_BP = 6, REG_SP = 7, REG_RA = 16 };
 
 enum {
-	CFA_ADVANCE = 0x40, /* with the distance in the low bits, as the next two */
+	CFA_ADVANCE = 0x40, /* with the distance in the low bits, like the next two */
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
 	CFA_NOP = 0x00,
@@ -58,7 +57,7 @@ enum {
 
 #define REMEMBER_MAX 32
 
-/* Where a register is; `lost` if no rule can say it. */
+/* The location of a register; `lost` if no rule can express it. */
 struct place {
 	uint8_t kind; /* enum unwind_place */
 	bool lost;
@@ -68,7 +67,7 @@ struct place {
 enum { SLOT_RA, SLOT_BP, SLOT_BX, SLOTS };
 
 struct state {
-	uint8_t cfa; /* enum unwind_cfa; NONE if no rule can say it */
+	uint8_t cfa; /* enum unwind_cfa; NONE if no rule can express it */
 	uint64_t cfa_register;
 	int64_t cfa_offset, cfa_add;
 	struct place places[SLOTS];
@@ -77,11 +76,11 @@ struct state {
 struct machine {
 	const struct frame_function *function;
 	struct state state;
-	struct state initial; /* after the common program */
+	struct state initial; /* after the common program (CIE) */
 	struct state remembered[REMEMBER_MAX];
 	unsigned depth;
 	uint64_t address;
-	uint64_t *budget; /* of instructions */
+	uint64_t *budget; /* for instructions */
 	frame_rule_visit *visit;
 	void *context;
 };
@@ -107,7 +106,7 @@ static bool take_byte(struct cursor *cursor, uint8_t value)
 	return true;
 }
 
-/* A register plus a constant, the beginning of every shape. */
+/* A register plus a constant, the start of every pattern. */
 static bool take_base(struct cursor *cursor, uint8_t *reg, int64_t *offset)
 {
 	if (take_byte(cursor, OP_BREG0 + REG_SP))
@@ -119,7 +118,7 @@ static bool take_base(struct cursor *cursor, uint8_t *reg, int64_t *offset)
 	return frame_signed(cursor, offset);
 }
 
-/* An entry of the PLT: from some byte on of its 16 there is a word more on the stack. */
+/* A PLT entry: from some offset in its 16 bytes on, the stack has one more word. */
 static bool expression_plt(struct cursor cursor, int64_t *byte)
 {
 	int64_t offset;
@@ -182,7 +181,7 @@ static bool place_fits(const struct place *place)
 	return !place->lost && place->offset >= INT16_MIN && place->offset <= INT16_MAX;
 }
 
-/* The state as a rule; the empty one if it does not fit into any. */
+/* The state as a rule; the empty rule if none can express it. */
 static struct unwind_rule make_rule(const struct machine *machine)
 {
 	const struct state *state = &machine->state;
@@ -192,7 +191,7 @@ static struct unwind_rule make_rule(const struct machine *machine)
 
 	if (ra->kind == UNWIND_STOP) {
 		rule.cfa = UNWIND_CFA_SP;
-		rule.cfa_offset = 8; /* any place above: there is no frame */
+		rule.cfa_offset = 8; /* any positive value: there is no frame */
 		rule.ra = UNWIND_STOP;
 		return rule;
 	}
@@ -206,7 +205,7 @@ static struct unwind_rule make_rule(const struct machine *machine)
 	rule.ra_offset = (int16_t)ra->offset;
 	rule.bp = bp->kind;
 	rule.bp_offset = (int16_t)bp->offset;
-	/* Few functions need rbx: if it is lost, the others are still right. */
+	/* Few functions need rbx: without it, the rest of the rule is still valid. */
 	if (place_fits(bx)) {
 		rule.bx = bx->kind;
 		rule.bx_offset = (int16_t)bx->offset;
@@ -223,7 +222,7 @@ static int hand_out(struct machine *machine)
 	return machine->visit(machine->context, machine->address, &rule);
 }
 
-/* Goes on to a later address: what held so far is handed out. */
+/* Advances to a later address, and passes on the rule up to there. */
 static int advance(struct machine *machine, uint64_t distance)
 {
 	uint64_t bytes;
@@ -309,7 +308,7 @@ static bool take_block(struct cursor *cursor, struct cursor *out)
 	return true;
 }
 
-/* Instructions that move on in the code. */
+/* Instructions that advance the address. */
 static int run_advance(struct machine *machine, struct cursor *program, uint8_t code)
 {
 	uint64_t distance;
@@ -348,7 +347,7 @@ static int run_cfa(struct machine *machine, struct cursor *program, uint8_t code
 	return 0;
 }
 
-/* Instructions with a register and a number. */
+/* Instructions with a register and an offset. */
 static int run_offset(struct machine *machine, struct cursor *program, uint8_t code)
 {
 	struct place lost = {.kind = UNWIND_SAME, .lost = true};
@@ -450,7 +449,7 @@ static int run_one(struct machine *machine, struct cursor *program, uint8_t code
 	case CFA_GNU_ARGS_SIZE:
 		return cursor_varint(program, &number) ? 0 : -EBADMSG;
 	}
-	return -EBADMSG; /* CFA_SET_LOC too: no compiler makes it */
+	return -EBADMSG; /* also CFA_SET_LOC, which no compiler writes */
 }
 
 static int run(struct machine *machine, struct cursor program)

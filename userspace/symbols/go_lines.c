@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* go_lines.c: reads .gopclntab: functions, files, lines and inlined calls. */
 /*
- * The table has, for each function, its entry (relative to the text) and a record. Values that
- * change with the address (file, line, inlined call) are sequences of pairs: how much the value
- * changes, and for how many bytes of code it then holds.
+ * For each function the table has its entry address (relative to the text) and a record. Values
+ * that change with the address (file, line, inlined call) are sequences of pairs: the change of the
+ * value, and the number of code bytes for which it then holds.
  */
 #include "go_lines.h"
 
@@ -16,7 +16,7 @@
 
 enum { MAGIC_118 = 0xfffffff0, MAGIC_120 = 0xfffffff1 };
 
-/* Words of the header; those of the parts are offsets from its begin. */
+/* Words of the header; offsets are from its start. */
 enum {
 	HEADER_FUNCTIONS = 8,
 	HEADER_NAMES = 32,
@@ -27,7 +27,7 @@ enum {
 	HEADER_SIZE = 72,
 };
 
-/* Of a function's record, 4 bytes each; then come the numbers of two lists, and the lists. */
+/* Fields of a function's record, 4 bytes each; the counts of two lists and the lists follow. */
 enum {
 	RECORD_NAME = 4,
 	RECORD_STACK = 16,
@@ -35,7 +35,7 @@ enum {
 	RECORD_LINE = 24,
 	RECORD_N_VALUES = 28,
 	RECORD_UNIT = 32,
-	RECORD_BEGIN = 36, /* from 1.20 on */
+	RECORD_BEGIN = 36, /* since 1.20 */
 	RECORD_FLAGS_118 = 37,
 	RECORD_SIZE_118 = 40,
 	RECORD_FLAGS_120 = 41,
@@ -44,7 +44,7 @@ enum {
 
 enum { FLAG_TOP = 1, FLAG_SWITCHES = 2 };
 
-enum { VALUES_INLINED = 2, DATA_INLINED = 3 }; /* in the lists */
+enum { VALUES_INLINED = 2, DATA_INLINED = 3 }; /* indexes in the lists */
 
 /* An inlined call. */
 enum { CALL_NAME_118 = 12, CALL_PARENT_118 = 16, CALL_SIZE_118 = 20 };
@@ -52,7 +52,7 @@ enum { CALL_NAME_120 = 4, CALL_PARENT_120 = 8, CALL_BEGIN_120 = 12, CALL_SIZE_12
 
 /* --- bytes -------------------------------------------------------------------------------- */
 
-/* The part of `from` that begins so many bytes on; empty if that is outside. */
+/* `from` without its first `bytes`; empty if that is out of range. */
 static struct cursor skip(struct cursor from, uint64_t bytes)
 {
 	const uint8_t *at;
@@ -71,7 +71,7 @@ static bool read_at(struct cursor from, uint64_t offset, void *out, size_t size)
 	return true;
 }
 
-/* 0 if it is not there. */
+/* 0 if out of range. */
 static uint32_t read_32(struct cursor from, uint64_t offset)
 {
 	uint32_t value;
@@ -107,7 +107,7 @@ const char *go_lines_open(struct go_lines *lines, const void *data, size_t size)
 
 	*lines = (struct go_lines){.is_118 = magic == MAGIC_118};
 	if (size < HEADER_SIZE || (magic != MAGIC_118 && magic != MAGIC_120) ||
-	    read_32(all, 4) != 0x08010000) /* zeroes, bytes of an instruction, of an address */
+	    read_32(all, 4) != 0x08010000) /* zeroes, instruction granularity, address size */
 		return "its table of functions has an unknown layout: older than 1.18, or new";
 	read_at(all, HEADER_FUNCTIONS, &lines->n_functions, sizeof(lines->n_functions));
 	read_at(all, HEADER_NAMES, &lines->names_at, sizeof(lines->names_at));
@@ -150,7 +150,7 @@ bool go_lines_function(const struct go_lines *lines, size_t index, struct go_fun
 
 	if (!read_entry(lines, index, &entry))
 		return false;
-	end = read_32(lines->functions, (index + 1) * 8); /* the last one has an end, too */
+	end = read_32(lines->functions, (index + 1) * 8); /* the last function has an end, too */
 	out->address = lines->text + entry.begin;
 	out->size = end > entry.begin ? end - entry.begin : 0;
 	out->name =
@@ -175,7 +175,7 @@ size_t go_lines_index(const struct go_lines *lines, uint64_t address)
 
 /* --- values ------------------------------------------------------------------------------- */
 
-/* The value of a sequence at so many bytes behind the function's entry; -1: there is none. */
+/* The value of a sequence at `offset` behind the function's entry; -1: none. */
 static int32_t value_at(const struct go_lines *lines, uint32_t sequence, uint64_t offset)
 {
 	struct cursor cursor = skip(lines->values, sequence);
@@ -218,11 +218,11 @@ void go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *
 	}
 }
 
-/* A function's record, and where in it an address is. */
+/* A function's record, and a position in the function. */
 struct spot {
 	const struct go_lines *lines;
 	struct cursor record;
-	uint64_t offset; /* behind its entry */
+	uint64_t offset; /* from its entry */
 };
 
 static size_t record_size(const struct go_lines *lines)
@@ -240,7 +240,7 @@ static int32_t inlined_at(const struct spot *spot)
 			spot->offset);
 }
 
-/* The tree of calls that were inlined into the function; empty if there are none. */
+/* The tree of calls inlined into the function; empty if there are none. */
 static struct cursor tree_of(const struct spot *spot)
 {
 	struct cursor none = {NULL, NULL};
@@ -272,7 +272,7 @@ static void find_line(const struct spot *spot, struct symbol *out)
 		out->line = (uint32_t)line;
 }
 
-/* The inlined call that the spot lies in; makes it the spot of the call. False: it is in none. */
+/* The innermost inlined call at the position; moves to the position of that call. False: none. */
 static bool leave_inlined(struct spot *spot, struct symbol *out)
 {
 	bool old = spot->lines->is_118;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* go_lines.h: the parts of .gopclntab, the table of a Go program's functions and lines. */
-/*
- * Read through go_table.h, which finds what this needs in a file.
- */
+/* Used through go_table.h, which finds the required parts in a file. */
 #ifndef GCPROF_GO_LINES_H
 #define GCPROF_GO_LINES_H
 
@@ -15,38 +13,37 @@
 
 struct go_function {
 	uint64_t address, size;
-	const char *name; /* in the section; NULL: it is damaged */
+	const char *name; /* in the section; NULL: damaged */
 };
 
 struct go_lines {
 	bool is_118;   /* written by 1.18 or 1.19 */
-	uint64_t text; /* address that the functions' are relative to */
+	uint64_t text; /* base address of the functions */
 	uint64_t n_functions;
-	uint64_t names_at; /* of `names`, behind the begin of the section */
-	/* Parts; each goes on to the end of the section, whatever the next one's offset is. */
+	uint64_t names_at; /* offset of `names` in the section */
+	/* Parts; each extends to the end of the section, regardless of the next one's offset. */
 	struct cursor names, units, files, values, functions;
 	struct cursor inlined; /* trees of inlined calls, elsewhere in the file */
 };
 
-/* Finds the parts of a section, which must stay; what it is that is not understood, or NULL. */
+/* Finds the parts of a section, which is borrowed. Returns what is not understood, or NULL. */
 const char *go_lines_open(struct go_lines *lines, const void *data, size_t size);
 
-/* The last function that begins at or before the address; n_functions: there is none. */
+/* The last function that begins at or before the address; n_functions: none. */
 size_t go_lines_index(const struct go_lines *lines, uint64_t address);
 
 bool go_lines_function(const struct go_lines *lines, size_t index, struct go_function *out);
 size_t go_lines_find(const struct go_lines *lines, uint64_t address,
 		     struct symbol out[SYMBOLS_MAX]);
 
-/* Has the function no caller, or has it on another stack (systemstack, mcall)? */
+/* Does the function have no caller, or one on another stack (systemstack, mcall)? */
 bool go_lines_is_top(const struct go_lines *lines, size_t index);
 
-/* From so many bytes behind the function's begin on, the stack pointer is `depth` bytes below where
- * it was there. Not 0: ends the visits. */
+/* From `offset` in the function on, the stack pointer is `depth` bytes below its value on entry. A
+ * non-zero result ends the visits. */
 typedef int go_stack_visit(void *context, uint64_t offset, int32_t depth);
 
-/* Where the callers of a function are; it is visited in the order of its code, at most once for
- * each instruction. */
+/* Visits the stack depths of a function in code order, at most once per instruction. */
 void go_lines_stack(const struct go_lines *lines, size_t index, go_stack_visit *visit,
 		    void *context);
 

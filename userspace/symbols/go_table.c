@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* go_table.c: finds the tables in a Go program's file; its functions and its types. */
+/* go_table.c: finds the tables in a Go program's file: functions and types. */
 /*
- * The header of .gopclntab says where its parts are. What else is needed has no name in a
- * stripped file: `moduledata`, a record of addresses that begins with that of .gopclntab. In a
- * program that can be loaded anywhere, its words are in the relocations.
+ * The header of .gopclntab locates its parts. The other tables have no name in a stripped file.
+ * They are found through `moduledata`, a record of addresses that begins with the one of
+ * .gopclntab. In a position-independent program its words are in the relocations.
  */
 #include "go_table.h"
 
@@ -17,21 +17,21 @@
 #include "../profile/cursor.h"
 
 #define VERSION_MAX  64
-#define SECTIONS_MAX 64 /* that are loaded and have bytes */
+#define SECTIONS_MAX 64 /* loaded sections with bytes in the file */
 #define TABLE_ALIGN  8
 
 /* Words of moduledata. */
 enum { WORD_TABLE, WORD_NAMES, WORD_TEXT = 22, WORD_TYPES_118 = 35, WORD_TYPES_120 = 37 };
 enum { AFTER_TYPES_END = 1, AFTER_TYPES_GOFUNC = 3 };
 
-/* Of runtime._type. */
+/* Offsets in runtime._type. */
 enum { TYPE_FLAGS = 20, TYPE_NAME = 40, TYPE_SIZE = 48, FLAG_EXTRA_STAR = 2 };
 
 struct section {
 	uint64_t address, size, offset;
 	bool writable, code;
-	Elf_Scn *from;       /* NULL: its bytes were read, if that was possible */
-	const uint8_t *data; /* NULL: none, or not yet */
+	Elf_Scn *from;       /* NULL: its bytes were read, if possible */
+	const uint8_t *data; /* NULL: none, or not read yet */
 };
 
 struct go_table {
@@ -70,7 +70,7 @@ static void find_sections(struct go_table *table)
 	}
 }
 
-/* Read when they are needed: most of a large program is not. */
+/* Reads sections on demand: most of a large program is not needed. */
 static const uint8_t *section_data(struct section *section)
 {
 	const Elf_Data *data = section->from ? elf_section_raw(section->from) : NULL;
@@ -133,7 +133,7 @@ static bool read_bytes(const struct go_table *table, uint64_t address, void *out
 	return true;
 }
 
-/* Receives the relocations that put addresses into the program; false ends the walk. */
+/* Receives the relocations that store addresses; false ends the walk. */
 typedef bool relocation_visit(void *context, const GElf_Rela *relocation);
 
 static void each_relocation(const struct go_table *table, relocation_visit *visit, void *context)
@@ -169,8 +169,7 @@ static bool is_of_word(void *context, const GElf_Rela *relocation)
 	return false;
 }
 
-/* A word as it is once the program is loaded where the linker thinks that it is; 0: there is none.
- */
+/* A word of the program as loaded at its link-time address; 0: none. */
 static uint64_t read_word(const struct go_table *table, uint64_t address)
 {
 	struct word word = {address, 0};
@@ -245,7 +244,7 @@ static const char *read_module(struct go_table *table)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* The table's section; a system linker may have put it among others, into .data.rel.ro. */
+/* Finds the table's section; an external linker may have put it among others, into .data.rel.ro. */
 static const char *find_table(struct go_table *table)
 {
 	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
@@ -270,7 +269,7 @@ static const char *find_table(struct go_table *table)
 	return fault ? fault : "it has no table of functions";
 }
 
-/* Has it what all Go programs have: one of these sections? */
+/* Has it one of the sections that all Go programs have? */
 bool go_table_has(Elf *elf)
 {
 	static const char *const names[] = {".gopclntab", ".go.buildinfo"};
@@ -283,7 +282,7 @@ bool go_table_has(Elf *elf)
 	return elf_section_find(elf, names[0], &header) || elf_section_find(elf, names[1], &header);
 }
 
-/* The build information: a mark, flags, and from 1.18 on the version with its length. */
+/* The build information: a magic string, flags, and from 1.18 on the version with its length. */
 static const char mark[] = "\xff Go buildinf:";
 enum { INFO_ALIGN = 16, INFO_FLAGS = 15, INFO_TEXT = 32, TEXT_INLINE = 2 };
 
@@ -307,7 +306,7 @@ static bool take_version(struct go_table *table, const uint8_t *info, uint64_t l
 	return true;
 }
 
-/* It has a section of its own, or lies somewhere among the data. */
+/* It is in its own section, or somewhere in the data. */
 static void read_version(struct go_table *table)
 {
 	GElf_Shdr header;

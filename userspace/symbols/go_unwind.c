@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* go_unwind.c: unwind rows of Go's functions, from the table that stripped programs keep. */
+/* go_unwind.c: unwind rows of Go functions, from the table that stripped programs keep. */
 /*
- * .gopclntab says for each instruction how deep the stack is. A function with a frame saves rbp
- * right below its return address. A stack ends with goexit, mstart and the like, and where the
- * scheduler has gone to a stack of its own (mcall).
+ * .gopclntab has the stack depth for each instruction. A function with a frame saves rbp right
+ * below its return address. A stack ends with goexit, mstart and the like, and where the scheduler
+ * has switched to its own stack (mcall).
  *
- * A few functions go to another stack, and yet have a caller:
+ * A few functions switch to another stack but have a caller:
  *
- *	systemstack	the caller is where the goroutine has left its own stack
- *	asmcgocall	rbp is that of its caller, all the way through C code
- *	nanotime1 ...	on the system's stack they call the kernel's page; rbp is their own
- *	sigreturn	lies above what the kernel saved when a signal came
+ *	systemstack	its caller is where the goroutine has left its own stack
+ *	asmcgocall	rbp is that of its caller, also throughout C code
+ *	nanotime1 ...	call the vDSO on the system stack; rbp is their own
+ *	sigreturn	lies above the registers that the kernel saved for a signal
  */
 #include "go_unwind.h"
 
@@ -20,22 +20,22 @@
 
 #define WORD 8
 
-/* Where a goroutine keeps its stack pointer and instruction when it leaves its stack, in all
- * versions so far. */
+/* Where a goroutine saves its stack pointer and instruction pointer when it leaves its stack, in
+ * all versions so far. */
 enum { LEFT_SP = 0x38, LEFT_IP = 0x40 };
 
-/* Of the registers that the kernel saves for a signal, from the stack pointer on. */
+/* Offsets from the stack pointer of registers that the kernel saves for a signal. */
 enum { SAVED_BP = 120, SAVED_BX = 128, SAVED_SP = 160, SAVED_IP = 168 };
 
-enum { PROLOGUE = 10 }; /* bytes behind the one that makes the frame, until rbp points to its end */
+enum { PROLOGUE = 10 }; /* bytes after the one that makes the frame, until rbp points to its end */
 
 enum kind {
 	KIND_PLAIN,
 	KIND_TOP,
 	KIND_FIBER,
-	KIND_THROUGH,   /* rbp is its caller's */
-	KIND_ELSEWHERE, /* rbp is its own, the stack pointer may be anything */
-	KIND_HANDLER,   /* no call stands before what it returns to */
+	KIND_THROUGH,   /* rbp is the caller's */
+	KIND_ELSEWHERE, /* rbp is its own, the stack pointer is arbitrary */
+	KIND_HANDLER,   /* its return address does not follow a call */
 	KIND_SIGNAL,
 };
 
@@ -59,12 +59,12 @@ struct go_function_rows {
 	struct unwind_builder *builder;
 	uint64_t begin;
 	enum kind kind;
-	bool framed; /* of KIND_ELSEWHERE: it has made its frame */
+	bool framed; /* of KIND_ELSEWHERE: its frame is complete */
 	int err;
 };
 
 static const struct unwind_rule by_bp = {
-	.cfa = UNWIND_CFA_BP | UNWIND_CFA_SIGNAL, /* the stack may be another one */
+	.cfa = UNWIND_CFA_BP | UNWIND_CFA_SIGNAL, /* the stack may be a different one */
 	.ra = UNWIND_AT_CFA,
 	.bp = UNWIND_AT_CFA,
 	.cfa_offset = 2 * WORD,
@@ -105,7 +105,7 @@ static int add_row(void *context, uint64_t offset, int32_t depth)
 	return put(rows, offset + PROLOGUE, &by_bp);
 }
 
-/* mov %rbp,x(%r14) where systemstack leaves the goroutine, at r14; 0: it does not. */
+/* The offset x of mov %rbp,x(%r14) where systemstack leaves the goroutine, in r14; 0: none. */
 static int16_t left_bp(const struct go_table *table)
 {
 	static const uint8_t move[] = {0x49, 0x89, 0x6e};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* jitdump.c: reads the files by which JIT compilers describe their code to perf: jit-PID.dump. */
+/* jitdump.c: reads the files in which JIT compilers describe their code to perf: jit-PID.dump. */
 /*
- * A header, then records {kind, size, time, ...}, in the byte order of the machine
- * that wrote them; described in the kernel's
- * tools/perf/Documentation/jitdump-specification.txt. The lines of a function
- * stand before it. Times are those of CLOCK_MONOTONIC, unless the header says that
- * they are the machine's own: then only the order of functions is known.
+ * A header, then records {kind, size, time, ...}, in the byte order of the writing machine;
+ * described in the kernel's tools/perf/Documentation/jitdump-specification.txt. The lines of a
+ * function precede it. Times are CLOCK_MONOTONIC, unless the header says that they are an
+ * architecture-specific clock: then only the order of functions is known.
  */
 #include <elf.h>
 #include <errno.h>
@@ -20,17 +19,17 @@
 #define VERSION         1
 #define HEADER_SIZE     40
 #define FLAG_OTHER_TIME 1  /* in the header */
-#define RECORD_SIZE     16 /* what all records begin with */
+#define RECORD_SIZE     16 /* common start of all records */
 #define RECORD_MAX      ((size_t)64 << 20)
-#define LINES_MAX       (1u << 20) /* of one function */
+#define LINES_MAX       (1u << 20) /* per function */
 
 enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO };
 
 struct jitdump {
 	struct code_table *table;
 	bool begun;
-	bool timed;          /* by the clock that everybody has */
-	uint64_t lines_of;   /* address of the function that `lines` belong to */
+	bool timed;          /* times are CLOCK_MONOTONIC */
+	uint64_t lines_of;   /* address of the function that has these `lines` */
 	struct buffer lines; /* struct code_line[] */
 };
 
@@ -71,7 +70,7 @@ static bool take64(struct cursor *cursor, uint64_t *out)
 	return true;
 }
 
-/* A text that ends with a zero. */
+/* Takes a zero-terminated text. */
 static bool take_text(struct cursor *cursor, const char **out, size_t *size)
 {
 	const uint8_t *end = cursor_left(cursor) ? memchr(cursor->at, 0, cursor_left(cursor))
@@ -189,11 +188,11 @@ static int read_record(struct jitdump *dump, uint32_t id, const uint8_t *data, s
 	case CODE_DEBUG_INFO:
 		return read_lines(dump, cursor);
 	default:
-		return 0; /* the end, unwind tables, and what came later */
+		return 0; /* the end, unwind tables, and newer kinds */
 	}
 }
 
-/* The size of what begins here, or 0 if there are too few bytes to know. */
+/* The size of the record that begins here, or 0 if more bytes are needed. */
 static int next_size(struct jitdump *dump, const uint8_t *data, size_t left, size_t *size)
 {
 	uint32_t id, total;

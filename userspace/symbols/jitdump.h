@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* jitdump.h: reads the files by which JIT compilers describe their code to perf: jit-PID.dump. */
+/* jitdump.h: reads the files in which JIT compilers describe their code to perf: jit-PID.dump. */
 #ifndef GCPROF_JITDUMP_H
 #define GCPROF_JITDUMP_H
 
@@ -12,10 +12,9 @@ struct jitdump *jitdump_create(struct code_table *table);
 void jitdump_free(struct jitdump *dump); /* NULL is allowed */
 
 /*
- * Reads the whole records among the next bytes of a file, from its beginning on;
- * *used becomes the number of those bytes. *wanted is how many are needed to go on.
- * -EBADMSG if it is no such file, or makes no sense from here on; what
- * code_table_add() returns.
+ * Reads the complete records in the next bytes of a file, from its start on. *used becomes their
+ * size; *wanted is the number of bytes needed to continue. -EBADMSG if it is not such a file, or
+ * malformed from here on; errors of code_table_add().
  */
 int jitdump_parse(struct jitdump *dump, const void *data, size_t size, size_t *used,
 		  size_t *wanted);

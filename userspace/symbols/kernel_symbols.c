@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* kernel_symbols.c: the functions of the running kernel. */
 /*
- * Lines look like "ffffffff81000000 T name" and, for modules, "...\t[module]".
- * There are a quarter of a million of them, so the text is read whole, cut into
- * strings where it lies, and only what is code is kept.
+ * Lines look like "ffffffff81000000 T name" and, for modules, "...\t[module]". There are a quarter
+ * of a million of them, so the whole text is read, split into strings in place, and only code is
+ * kept.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct function {
 
 struct kernel_symbols {
 	struct buffer text;
-	struct buffer functions; /* struct function[], by address */
+	struct buffer functions; /* struct function[], sorted by address */
 };
 
 static int read_text(int fd, struct buffer *text)
@@ -49,11 +49,11 @@ static int read_text(int fd, struct buffer *text)
 		if (text->size > TEXT_MAX)
 			return -EFBIG;
 	}
-	text->data[text->size] = 0; /* ends the last line, should it have no newline */
+	text->data[text->size] = 0; /* terminates the last line if it has no newline */
 	return 0;
 }
 
-/* Hexadecimal digits up to the first other character. */
+/* Parses hexadecimal digits up to another character. */
 static char *parse_address(char *at, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -70,7 +70,7 @@ static char *parse_address(char *at, uint64_t *out)
 	return at;
 }
 
-/* Takes one line apart, which ends with a zero: true if it is a function with an address. */
+/* Parses a zero-terminated line: true if it is a function with an address. */
 static bool parse_line(char *line, struct function *out)
 {
 	char *at = parse_address(line, &out->address);
@@ -109,7 +109,7 @@ static int by_address(const void *left, const void *right)
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	/* Of aliases the first in the file: the text keeps its order. */
+	/* The first alias in the file wins: the text keeps its order. */
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -154,7 +154,7 @@ const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t a
 
 	if (!n)
 		return NULL;
-	/* Of aliases the first. */
+	/* Keep the first alias. */
 	while (n > 1 && functions[n - 2].address == functions[n - 1].address)
 		n--;
 	*within = address - functions[n - 1].address;

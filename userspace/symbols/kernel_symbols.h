@@ -8,8 +8,8 @@
 struct kernel_symbols;
 
 /*
- * Reads /proc/kallsyms, opened before, to its end; `fd` is borrowed. A kernel that
- * hides its addresses from the user who opened it gives an empty table.
+ * Reads an open /proc/kallsyms to its end; `fd` is borrowed. The table is empty if the kernel hides
+ * addresses from the user who opened it.
  */
 int kernel_symbols_read(int fd, struct kernel_symbols **out);
 void kernel_symbols_free(struct kernel_symbols *symbols); /* NULL is allowed */

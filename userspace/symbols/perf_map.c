@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* perf_map.c: reads the text by which JIT compilers name their functions: /tmp/perf-PID.map. */
+/* perf_map.c: reads the text in which JIT compilers name their functions: /tmp/perf-PID.map. */
 #include <string.h>
 
 #include "perf_map.h"
 
-/* A hexadecimal number, with or without "0x", and the space behind it. */
+/* Takes a hexadecimal number, with or without "0x", and the following space. */
 static bool take_number(const char **at, const char *end, uint64_t *out)
 {
 	const char *start;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* plt_names.c: names for the stubs through which code calls other files (the PLT). */
+/* plt_names.c: names the stubs through which code calls other files (the PLT). */
 /*
- * A stub jumps to where a slot points: "ff 25" and the slot's distance. The
- * linker's relocation of that slot names the function. Thus no assumption is
- * made about the order of stubs, which linkers and options change.
+ * A stub jumps to the address in a slot: "ff 25" and the distance of the slot. The relocation of
+ * that slot names the function. No assumption is made about the order of stubs, which differs
+ * between linkers and options.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,26 +14,26 @@
 #include "plt_names.h"
 #include "../util/buffer.h"
 
-#define STUBS_MAX      (1u << 20) /* in one section */
-#define RELOCATION_MAX (4u << 20) /* read in one section */
+#define STUBS_MAX      (1u << 20) /* per section */
+#define RELOCATION_MAX (4u << 20) /* bytes read per section */
 #define STUB_SIZE      16
 #define JUMP_SIZE      6
 
 struct slot {
 	uint64_t address;
-	const char *name; /* NULL: a function of this file */
+	const char *name; /* NULL: a function in this file */
 	uint64_t target;  /* its address */
 };
 
 struct search {
 	Elf *elf;
-	struct buffer slots; /* struct slot[], by address */
+	struct buffer slots; /* struct slot[], sorted by address */
 	plt_visit *visit;
 	plt_resolve *resolve;
 	void *context;
 };
 
-/* The symbols that relocations of a section are about. */
+/* The symbols referenced by relocations of a section. */
 struct table {
 	Elf_Data *symbols;
 	Elf_Data *strings;
@@ -53,7 +53,7 @@ static struct table read_symbols(Elf *elf, size_t index)
 	return table;
 }
 
-/* The function that the slot of a relocation leads to; false if it is none. */
+/* The function to which the slot of a relocation leads; false if there is none. */
 static bool read_slot(const struct table *table, const GElf_Rela *relocation, struct slot *slot)
 {
 	GElf_Sym symbol;
@@ -105,7 +105,7 @@ static int by_address(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* The slot that a stub jumps through: its bytes have "jmp *distance(%rip)" somewhere. */
+/* The slot through which a stub jumps: its bytes contain "jmp *distance(%rip)". */
 static const struct slot *find_slot(const struct search *search, const unsigned char *stub,
 				    size_t size, uint64_t address)
 {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* source_lines.c: source files, lines and inlined functions, out of an ELF file's DWARF. */
+/* source_lines.c: source files, lines and inlined functions from an ELF file's DWARF. */
 /*
- * An address leads to its compilation unit by the units' ranges, which are read
- * at the start; a unit is read when the first address in it is asked for. A name
- * is read when it is first needed.
+ * The ranges of all compilation units, read at the start, lead from an address to its unit. A unit
+ * is read at the first lookup in it, a name when it is first needed.
  *
- * What dwz moved to a file that others share is found by debug_shared_open(), and
- * libdw gets it from there. DWARF in yet other files (.dwo) is not looked for:
- * libdw would open whatever paths the file names.
+ * debug_shared_open() finds the file to which dwz moved shared parts; libdw gets it from there.
+ * DWARF in other files (.dwo) is not supported: libdw would open any path that the file names.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -24,13 +22,13 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-#define DWARF_BYTES_MAX   (UINT64_C(384) << 20) /* all sections, unpacked: libdw holds them */
+#define DWARF_BYTES_MAX   (UINT64_C(384) << 20) /* of all sections, unpacked by libdw */
 #define UNITS_MAX         (1u << 20)
-#define UNIT_RANGES_MAX   (1u << 16) /* of one unit */
+#define UNIT_RANGES_MAX   (1u << 16) /* per unit */
 #define ENTRIES_MAX       (UINT64_C(1) << 25)
 #define TIME_MAX          UINT64_C(3000000000) /* ns */
-#define PROGRAM_BYTES_MAX (UINT64_C(8) << 20)  /* of one unit's line program */
-#define LINE_BYTES_MAX    (UINT64_C(64) << 20) /* of all that are read */
+#define PROGRAM_BYTES_MAX (UINT64_C(8) << 20)  /* per unit's line program */
+#define LINE_BYTES_MAX    (UINT64_C(64) << 20) /* total read */
 #define SHARED_LINK       ".gnu_debugaltlink"
 
 struct unit {
@@ -41,24 +39,24 @@ struct unit {
 /* A line program. */
 struct program {
 	uint64_t offset; /* in .debug_line */
-	uint64_t shared; /* 1: in that of the shared file */
+	uint64_t shared; /* 1: in .debug_line of the shared file */
 };
 
 struct source_lines {
 	Dwarf *dwarf;
-	Elf *shared_elf; /* what dwz moved away; NULL: nothing */
+	Elf *shared_elf; /* parts moved away by dwz; NULL: none */
 	Dwarf *shared;
-	Elf_Data *programs[2];     /* .debug_line, its own and the shared one */
+	Elf_Data *programs[2];     /* .debug_line, own and shared */
 	struct buffer units;       /* struct unit[] */
-	struct buffer ranges;      /* struct source_range[], by address */
+	struct buffer ranges;      /* struct source_range[], sorted by address */
 	struct map *program_state; /* struct program to 1: may be read, or 2 */
-	uint64_t program_bytes;    /* that may still be read */
+	uint64_t program_bytes;    /* left of the total */
 	struct source_budget budget;
 };
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* Bytes of a section in memory. */
+/* Size of a section in memory. */
 static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
 {
 	GElf_Chdr packed;
@@ -70,7 +68,7 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
 	return header->sh_size;
 }
 
-/* What is not linked has addresses of its own. */
+/* Files that are not linked have overlapping addresses. */
 static bool is_linked(Elf *elf)
 {
 	GElf_Ehdr file;
@@ -78,7 +76,7 @@ static bool is_linked(Elf *elf)
 	return gelf_getehdr(elf, &file) && (file.e_type == ET_EXEC || file.e_type == ET_DYN);
 }
 
-/* Is there DWARF that can be read, and not too much of it? */
+/* Does the file have usable DWARF within the limits? */
 static bool is_readable(Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -128,9 +126,8 @@ static void read_units(struct source_lines *lines)
 }
 
 /*
- * libdw takes it for granted that texts end within their section: they do if a
- * zero is its last byte, as in what compilers write (what closes the last unit's
- * tree of entries is one, too).
+ * libdw assumes that texts end within their section. They do if the last byte is a zero, as
+ * compilers write it (the terminator of the last unit's tree is a zero, too).
  */
 static bool texts_end(Elf *elf)
 {
@@ -160,8 +157,8 @@ static Elf_Data *programs_of(Elf *elf)
 }
 
 /*
- * Opens what dwz moved away, if it did. Without that the file cannot be used: where
- * something of it is needed, libdw would look for it by itself.
+ * Opens the shared file of dwz, if there is one. If it cannot be opened, the file is unusable,
+ * because libdw would search for the shared file itself.
  */
 static int open_shared(struct source_lines *lines, Elf *elf, int file,
 		       const struct debug_access *access)
@@ -176,12 +173,12 @@ static int open_shared(struct source_lines *lines, Elf *elf, int file,
 	if (fd < 0)
 		return -ENODATA;
 	lines->shared_elf = elf_open(fd);
-	/* Nothing is shared twice. */
+	/* A shared file has no shared file of its own. */
 	if (lines->shared_elf && is_readable(lines->shared_elf) &&
 	    !elf_section_find(lines->shared_elf, SHARED_LINK, &header))
 		lines->shared = dwarf_begin_elf(lines->shared_elf, DWARF_C_READ, NULL);
 	is_good = lines->shared && texts_end(lines->shared_elf);
-	/* libdw has read its sections by now. */
+	/* libdw has already read its sections. */
 	if (lines->shared_elf)
 		elf_cntl(lines->shared_elf, ELF_C_FDDONE);
 	close(fd);
@@ -210,7 +207,7 @@ int source_lines_open(Elf *elf, int fd, const struct debug_access *access,
 		source_lines_free(lines);
 		return -ENODATA;
 	}
-	/* libdw has unpacked them by now. */
+	/* libdw has already unpacked them. */
 	if (!texts_end(elf) || open_shared(lines, elf, fd, access)) {
 		source_lines_free(lines);
 		return -ENODATA;
@@ -241,7 +238,7 @@ void source_lines_free(struct source_lines *lines)
 
 /* --- files and lines -------------------------------------------------------------------- */
 
-/* Bytes of a line program; UINT64_MAX if it makes no sense. */
+/* Size of a line program; UINT64_MAX if malformed. */
 static uint64_t program_size(const struct source_lines *lines, const struct program *program)
 {
 	const Elf_Data *data = lines->programs[program->shared];
@@ -251,11 +248,11 @@ static uint64_t program_size(const struct source_lines *lines, const struct prog
 	if (!data || !data->d_buf || offset > data->d_size || data->d_size - offset < sizeof(size))
 		return UINT64_MAX;
 	memcpy(&size, (const char *)data->d_buf + offset, sizeof(size));
-	/* From 0xfffffff0 on: a size of 64 bits, which no compiler writes. */
+	/* 0xfffffff0 and above announce a 64-bit size, which no compiler writes. */
 	return size < 0xfffffff0u ? size : UINT64_MAX;
 }
 
-/* Each byte of a line program may become a row in memory: may that of this unit be read? */
+/* May the line program of this unit be read? Each of its bytes may become a row in memory. */
 static bool may_read_lines(struct source_lines *lines, Dwarf_Die *unit)
 {
 	struct program program = {.shared = dwarf_cu_getdwarf(unit->cu) != lines->dwarf};
@@ -277,7 +274,7 @@ static bool may_read_lines(struct source_lines *lines, Dwarf_Die *unit)
 	return *state == 1;
 }
 
-/* The file that an attribute of an entry names; NULL if unknown. */
+/* The file named by an attribute of an entry; NULL if unknown. */
 static const char *file_of(struct source_lines *lines, Dwarf_Die *entry, unsigned name)
 {
 	Dwarf_Attribute attribute;
@@ -304,7 +301,7 @@ static uint32_t number_of(Dwarf_Die *entry, unsigned name)
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* Its name as the linker knows it, else as it stands in the source. */
+/* Its linker name, else its source name. */
 static const char *name_of(Dwarf_Die *entry)
 {
 	static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
@@ -320,7 +317,7 @@ static const char *name_of(Dwarf_Die *entry)
 
 /* --- finding ---------------------------------------------------------------------------- */
 
-/* Where the address itself stands. */
+/* The line of the address itself. */
 static void put_line(struct source_lines *lines, Dwarf_Die *unit, uint64_t address,
 		     struct symbol *symbol)
 {
@@ -336,7 +333,8 @@ static void put_line(struct source_lines *lines, Dwarf_Die *unit, uint64_t addre
 	symbol->line = (uint32_t)number;
 }
 
-/* A symbol has one file: where the function begins counts only if it is that of the line. */
+/* A symbol has one file: keep the function's first line only if it is in the file of the current
+ * line. */
 static void settle_file(struct symbol *symbol, const char *home)
 {
 	if (!symbol->file)
@@ -369,7 +367,7 @@ size_t source_lines_find(struct source_lines *lines, uint64_t address,
 		homes[i] = file_of(lines, &entry, DW_AT_decl_file);
 		if (!i)
 			continue;
-		/* Its caller stands where it calls. */
+		/* The caller's line is that of the call. */
 		out[i - 1].line = number_of(&entry, DW_AT_call_line);
 		out[i - 1].file = file_of(lines, &entry, DW_AT_call_file);
 	}

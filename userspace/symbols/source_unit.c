@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* source_unit.c: the functions of one compilation unit in DWARF, with what was inlined into them.
- */
+/* source_unit.c: the functions of a DWARF compilation unit, with those inlined into them. */
 /*
- * The tree of entries is walked once. Functions and calls that were inlined
- * become scopes in the order of the tree, so that what lies inside of a scope
- * follows it; the functions' ranges, sorted, lead to them.
+ * The tree of entries is walked once. Functions and inlined calls become scopes in tree order, so
+ * the contents of a scope follow it. The functions' sorted ranges lead to the scopes.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -14,22 +12,22 @@
 #include "../util/monotonic.h"
 #include "../util/sorted.h"
 
-#define DEPTH_MAX   128  /* of entries within each other */
-#define RANGES_MAX  4096 /* of one scope */
+#define DEPTH_MAX   128  /* nesting of entries */
+#define RANGES_MAX  4096 /* per scope */
 #define CLOCK_EVERY 32
-#define LOOK_BACK   32 /* ranges that may lie before the one that holds an address */
+#define LOOK_BACK   32 /* ranges allowed between an address and the range that contains it */
 
 struct source_unit {
 	struct buffer scopes; /* struct source_scope[] */
-	struct buffer ranges; /* struct source_range[], in the order of the scopes */
+	struct buffer ranges; /* struct source_range[], in scope order */
 	struct buffer starts; /* struct source_range[] of the functions, sorted */
 };
 
 struct walk {
 	struct source_unit *unit;
 	struct source_budget *budget;
-	uint64_t last; /* when the clock was last read */
-	bool failed;   /* no memory, or the budget is used up */
+	uint64_t last; /* last reading of the clock */
+	bool failed;   /* no memory, or the budget is exhausted */
 };
 
 static struct source_scope *scopes(const struct source_unit *unit)
@@ -89,7 +87,7 @@ const struct source_range *source_ranges_find(const struct buffer *all, uint64_t
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* One more entry is read; false when that is too many. */
+/* Accounts for reading an entry; false if the budget is exhausted. */
 static bool spend(struct walk *walk)
 {
 	struct source_budget *budget = walk->budget;
@@ -108,7 +106,7 @@ static bool spend(struct walk *walk)
 
 static void walk_children(struct walk *walk, Dwarf_Die *parent, unsigned depth);
 
-/* Adds a function or an inlined call and, if it has code, what is inside of it. */
+/* Adds a function or an inlined call and, if it has code, its contents. */
 static void add_scope(struct walk *walk, Dwarf_Die *entry, bool inlined, unsigned depth)
 {
 	struct source_unit *unit = walk->unit;
@@ -122,7 +120,7 @@ static void add_scope(struct walk *walk, Dwarf_Die *entry, bool inlined, unsigne
 	if (source_ranges_add(&unit->ranges, entry, (uint32_t)index, RANGES_MAX))
 		walk->failed = true;
 	scope.n_ranges = unit->ranges.size / sizeof(struct source_range) - scope.first_range;
-	/* Without code it only describes what may be inlined elsewhere. */
+	/* Without code it is only a template for inlining elsewhere. */
 	if (!scope.n_ranges || index >= UINT32_MAX - 1)
 		return;
 	if (buffer_append(&unit->scopes, &scope, sizeof(scope)) ||

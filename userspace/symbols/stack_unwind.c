@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* stack_unwind.c: walks a copy of a stack by the frame information of files, with libunwind. */
+/* stack_unwind.c: unwinds a stack dump with libunwind, by the frame information of files. */
 /*
- * Go programs have none that libunwind knows: in these it is walked by rows, as the kernel side
+ * Go programs have no information for libunwind: in these, unwinding uses rows, as the kernel side
  * does.
  *
- * libunwind asks for memory word by word. What lies in the copy comes from
- * there, what lies in a module from its file. Frame information is a program
- * that somebody else wrote, and it may have been written to run for ever: a walk
- * gets a limited number of words.
+ * libunwind requests memory word by word: from the dump, or from the file of a module. Frame
+ * information is an untrusted program that may run forever, so the number of words per walk is
+ * limited.
  */
 #include <errno.h>
 #include <libunwind.h>
@@ -16,13 +15,13 @@
 
 #include "stack_unwind.h"
 
-#define WORDS_MAX   2000000 /* read in one walk; a deep one whose tables are new needs a tenth */
+#define WORDS_MAX   2000000 /* per walk; a deep stack with new tables needs a tenth */
 #define MODULES_MAX 64
-#define ENTRY_BYTES 64                  /* behind the entry point of a file */
-#define CACHED_MAX  2048                /* instructions whose rules are kept */
-#define BEYOND_MAX  (UINT64_C(8) << 20) /* stacks are no bigger, usually */
+#define ENTRY_BYTES 64                  /* after the entry point of a file */
+#define CACHED_MAX  2048                /* instructions with cached rules */
+#define BEYOND_MAX  (UINT64_C(8) << 20) /* typical limit of stack size */
 
-/* Searches a table like that of .eh_frame_hdr through the accessors. Exported, but in no header. */
+/* Searches a table such as .eh_frame_hdr through the accessors. Exported, but in no header. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *,
 					      unw_proc_info_t *, int, void *);
 
@@ -30,19 +29,19 @@ struct stack_unwinder {
 	unw_addr_space_t space;
 	stack_find_module *find;
 	void *context;
-	struct stack_module modules[MODULES_MAX]; /* that were met, in no order */
+	struct stack_module modules[MODULES_MAX]; /* modules met so far, unordered */
 	size_t n_modules;
-	/* The walk under way. */
+	/* The current walk. */
 	const struct event_copy *copy;
 	const unsigned char *bytes;
-	uint64_t registers[COPY_REGISTERS]; /* of the function that libunwind begins at */
+	uint64_t registers[COPY_REGISTERS]; /* of the function at which libunwind begins */
 	unsigned words;
-	unsigned missing; /* instructions without frame information */
-	bool beyond;      /* memory above the copy was asked for */
+	unsigned missing; /* number of instructions without frame information */
+	bool beyond;      /* memory above the dump was requested */
 	bool outermost;   /* the function has no caller */
 };
 
-/* --- what libunwind asks for -------------------------------------------------------------- */
+/* --- callbacks of libunwind --------------------------------------------------------------- */
 
 static const struct stack_module *module_of(struct stack_unwinder *unwinder, uint64_t ip)
 {
@@ -80,7 +79,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 		result = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &description, info,
 							    need_unwind_info, context);
 	}
-	/* Linkers have no frame information for their own entry, where each program begins. */
+	/* Linkers give no frame information for their own entry point, where each program begins.
+	 */
 	unwinder->outermost = result == -UNW_ENOINFO && table && table->entry &&
 			      ip - module->bias - table->entry < ENTRY_BYTES;
 	if (result == -UNW_ENOINFO && !unwinder->outermost)
@@ -88,7 +88,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	return result;
 }
 
-/* Nothing to do: libunwind frees what it made. */
+/* Nothing to do: libunwind frees its own data. */
 static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *context)
 {
 	(void)space;
@@ -137,7 +137,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *wo
 	return 0;
 }
 
-/* libunwind numbers them as debuggers do. */
+/* libunwind uses DWARF register numbers. */
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *word, int write,
 		      void *context)
 {
@@ -193,7 +193,7 @@ int stack_unwinder_create(stack_find_module *find, void *context, struct stack_u
 		free(unwinder);
 		return -ENOMEM;
 	}
-	/* Parsing all anew costs ten times as much. */
+	/* Parsing everything anew is ten times as expensive. */
 	unw_set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
 	unw_set_cache_size(unwinder->space, CACHED_MAX, 0);
 	*out = unwinder;
@@ -245,14 +245,14 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 
 #include "../../bpf/walk_native.h"
 
-/* What the walk is at. */
+/* The position of the walk. */
 struct spot {
 	unw_cursor_t cursor;
-	bool moved; /* by rows: the cursor is elsewhere */
+	bool moved; /* it moved by rows: the cursor is elsewhere */
 	struct walk_native native;
 };
 
-/* The rows of a Go program that the walk is in; false: it is in none. */
+/* The rows of the Go program at `ip`; false: not in a Go program. */
 static bool find_rows(struct stack_unwinder *unwinder, uint64_t ip, struct walk_rows *out)
 {
 	const struct stack_module *module = module_of(unwinder, ip);
@@ -262,7 +262,7 @@ static bool find_rows(struct stack_unwinder *unwinder, uint64_t ip, struct walk_
 	return out->file;
 }
 
-/* Goes on to the caller as unw_step() does. */
+/* Steps to the caller, like unw_step(). */
 static int step_by_rows(struct stack_unwinder *unwinder, struct spot *spot, struct walk_rows *rows,
 			struct event_native *frame)
 {
@@ -281,7 +281,7 @@ static int step_by_rows(struct stack_unwinder *unwinder, struct spot *spot, stru
 
 /* --- by frame information ------------------------------------------------------------------ */
 
-/* libunwind numbers registers as debuggers do. */
+/* libunwind uses DWARF register numbers. */
 static int cursor_place(struct stack_unwinder *unwinder, struct spot *spot)
 {
 	const struct walk_native *native = &spot->native;
@@ -294,7 +294,7 @@ static int cursor_place(struct stack_unwinder *unwinder, struct spot *spot)
 	return unw_init_remote(&spot->cursor, unwinder->space, unwinder);
 }
 
-/* Where it is after a step. Not all registers of a caller are known. */
+/* Reads the position after a step. Not all registers of a caller are known. */
 static int cursor_get(struct spot *spot)
 {
 	struct walk_native *native = &spot->native;

@@ -19,8 +19,8 @@
 #include "../util/regular.h"
 
 #define MANGLED_MAX   1024
-#define REFERENCE_MAX 32 /* back references in one name */
-/* Of numbers in Rust's names. */
+#define REFERENCE_MAX 32 /* back references per name */
+/* For numbers in Rust names. */
 #define DIGITS       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define READABLE_MAX 512 /* characters kept */
 
@@ -33,7 +33,7 @@ struct symbols {
 	bool kernel_read;
 };
 
-/* What is kept of a file: its symbols, or, where no address can be, why it has none. */
+/* The value for a file: its symbols, or an invalid address with the errno why it has none. */
 static int error_of(uint64_t value)
 {
 	return (int64_t)value < 0 ? (int)(int64_t)value : 0;
@@ -91,7 +91,7 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* Opens the file and reads it if it is the one with this build-id. */
+/* Opens the file and reads it if it has this build-id. */
 static int read_file(const struct symbols_access *access, const char *path, const void *build_id,
 		     size_t size, struct elf_symbols **out)
 {
@@ -109,7 +109,7 @@ static int read_file(const struct symbols_access *access, const char *path, cons
 	return err;
 }
 
-/* All processes share the kernel's page of code, this one included. */
+/* All processes share the vDSO, this one included. */
 static int read_vdso(const struct symbols_access *access, struct elf_symbols **out)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
@@ -118,13 +118,13 @@ static int read_vdso(const struct symbols_access *access, struct elf_symbols **o
 
 	if (!image)
 		return -ENOENT;
-	/* The section headers stand last in it. */
+	/* The section headers are at its end. */
 	memcpy(&header, image, sizeof(header));
 	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
 	return elf_symbols_read_memory(image, size, &access->debug, out);
 }
 
-/* Its name, zero, build-id. Free it. */
+/* Path, zero, build-id. The caller frees it. */
 static struct buffer file_key(const char *path, const void *build_id, size_t size)
 {
 	struct buffer key = {0};
@@ -171,9 +171,9 @@ int symbols_error(const struct symbols *symbols, const char *path, const void *b
 /* --- readable names ----------------------------------------------------------------------- */
 
 /*
- * A name may refer back to its own parts, and those again to others: each such
- * reference can double the result, and a name made for it would fill all memory.
- * Counting the letters that may begin one is crude but errs on the safe side.
+ * A mangled name may refer back to its own parts, and those again to others: each reference can
+ * double the result, which could fill all memory. Counting the letters that may begin a reference
+ * is crude but safe.
  */
 static bool is_harmless(const char *name)
 {
@@ -196,7 +196,7 @@ char *demangle(const char *name)
 {
 	char *readable;
 
-	/* C++ and Rust's older names; Rust's newer ones. */
+	/* C++ and older Rust names; newer Rust names. */
 	if ((strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)) || !is_harmless(name))
 		return NULL;
 	readable = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
@@ -205,7 +205,7 @@ char *demangle(const char *name)
 	return readable;
 }
 
-/* Where the version of a symbol begins that linkers append: read@@GLIBC_2.2.5; 0: it has none. */
+/* Where the version appended by linkers begins: read@@GLIBC_2.2.5; 0: none. */
 static size_t version_place(const char *name)
 {
 	const char *at = strchr(name, '@');
@@ -213,7 +213,7 @@ static size_t version_place(const char *name)
 	return at && strcmp(at, "@plt") != 0 ? (size_t)(at - name) : 0;
 }
 
-/* A readable copy of a name; NULL if it is as readable as it can be. */
+/* A readable copy of a name; NULL if it is already readable. */
 static char *make_readable(const char *name)
 {
 	size_t version = version_place(name);
@@ -226,7 +226,7 @@ static char *make_readable(const char *name)
 	return plain;
 }
 
-/* The readable form of a name, made once. */
+/* The readable form of a name, cached. */
 static const char *readable(struct symbols *symbols, const char *name)
 {
 	uint64_t key = (uintptr_t)name;

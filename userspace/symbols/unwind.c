@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind.c: finds the frame information of an ELF file and has rows made of it. */
+/* unwind.c: finds the frame information of an ELF file and compiles it to rows. */
 /*
- * Sections are looked for by name. Where they were stripped off, the segment
- * PT_GNU_EH_FRAME, which programs need at run time, leads to the same bytes.
+ * Sections are found by name. If they were stripped, the segment PT_GNU_EH_FRAME, which programs
+ * need at run time, leads to the same bytes.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "unwind.h"
 #include "unwind_build.h"
 
-/* False if there is no section of this name. */
+/* False: no section of this name. */
 static bool find_section(Elf *elf, const char *name, struct frame_section *out)
 {
 	GElf_Shdr header;
@@ -31,7 +31,7 @@ static bool find_section(Elf *elf, const char *name, struct frame_section *out)
 	return true;
 }
 
-/* The bytes of the file that are loaded at an address, up to the end of their segment. */
+/* The bytes of the file loaded at an address, up to the end of their segment. */
 static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
 {
 	GElf_Phdr header;
@@ -56,8 +56,7 @@ static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
 	return false;
 }
 
-/* .eh_frame_hdr begins with: version 1, encodings, and the distance from itself + 4 to .eh_frame.
- */
+/* .eh_frame_hdr starts with version 1, encodings, and the distance from itself + 4 to .eh_frame. */
 static bool find_by_segment(Elf *elf, struct frame_section *out)
 {
 	static const uint8_t pc_relative_4 = 0x1b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind_build.c: makes sorted rows out of the frame information of functions in any order. */
+/* unwind_build.c: builds sorted rows from the frame information of functions in any order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +8,24 @@
 #include "../util/buffer.h"
 #include "../util/map.h"
 
-#define ENTRY      64 /* bytes behind the entry point, up to the next function */
-#define PADDING    16 /* bytes between functions: filled with nops, nothing runs there */
+#define ENTRY      64 /* bytes from the entry point to the next function */
+#define PADDING    16 /* bytes between functions: nops that never run */
 #define PAGE_BYTES (UINT64_C(1) << UNWIND_PAGE_SHIFT)
-#define CACHE      256 /* rules found last; a power of two */
+#define CACHE      256 /* recently found rules; a power of two */
 
-#define INSTRUCTIONS_MAX (UINT64_C(1) << 26) /* of one file: libLLVM has two million */
+#define INSTRUCTIONS_MAX (UINT64_C(1) << 26) /* per file: libLLVM has two million */
 
-#define ADDRESS_END (UINT64_C(1) << 56) /* nothing is loaded behind it */
+#define ADDRESS_END (UINT64_C(1) << 56) /* no code is loaded above */
 
-/* A row of a function, before all of them are sorted. */
+/* A row of a function before sorting. */
 struct raw_row {
-	uint32_t offset; /* from the function's begin */
+	uint32_t offset; /* from the function's start */
 	uint32_t rule;
 };
 
 struct function {
 	uint64_t begin, end;
-	uint32_t first, count; /* raw_rows */
+	uint32_t first, count; /* in raw_rows */
 };
 
 struct unwind_builder {
@@ -34,17 +34,17 @@ struct unwind_builder {
 	struct buffer functions; /* struct function[] */
 	struct buffer raw_rows;  /* struct raw_row[] */
 	uint32_t cache[CACHE];   /* rule numbers by hash */
-	uint64_t begin;          /* of the function that is being added */
-	uint64_t budget;         /* of instructions that may still be run */
+	uint64_t begin;          /* start of the function being added */
+	uint64_t budget;         /* of instructions left to run */
 	size_t refused;
 };
 
-/* The rows as they are written, in order of address. */
+/* The rows being written, in address order. */
 struct output {
 	struct unwind_file *file;
 	size_t rows_max;
-	uint64_t address; /* up to which everything is written */
-	uint32_t rule;    /* in force there */
+	uint64_t address; /* everything below is written */
+	uint32_t rule;    /* in force at `address` */
 };
 
 static struct unwind_rule *rules_of(const struct unwind_builder *builder)
@@ -91,7 +91,7 @@ void unwind_builder_free(struct unwind_builder *builder)
 
 /* --- collecting -------------------------------------------------------------------- */
 
-/* The number of a rule; the empty one's when there are too many. */
+/* The number of a rule; that of the empty rule when there are too many. */
 static int rule_number(struct unwind_builder *builder, const struct unwind_rule *rule,
 		       uint32_t *out)
 {
@@ -237,13 +237,13 @@ static int put_row(struct output *out, uint64_t address, uint32_t rule)
 	return 0;
 }
 
-/* From `address` on, which is not below what was written, another rule holds. */
+/* Another rule holds from `address` on, which is not below the written part. */
 static int switch_rule(struct output *out, uint64_t address, uint32_t rule)
 {
 	uint64_t page = (out->address & ~(PAGE_BYTES - 1)) + PAGE_BYTES;
 	int err = 0;
 
-	/* Each page that was entered meanwhile begins with the rule that was in force. */
+	/* Each page entered on the way begins with the rule in force. */
 	for (; !err && page <= address; page += PAGE_BYTES) {
 		if (page < address || rule == out->rule)
 			err = put_row(out, page, out->rule);
@@ -261,13 +261,13 @@ static int put_function(struct output *out, const struct function *function,
 	int err = 0;
 
 	if (function->begin < out->address || function->end > high)
-		return 0; /* overlaps another one, or is no code */
+		return 0; /* overlaps another function, or is not code */
 	for (uint32_t i = 0; !err && i < function->count; i++)
 		err = switch_rule(out, function->begin + raw_rows[i].offset, raw_rows[i].rule);
 	return err;
 }
 
-/* What lies between two functions has no rule, unless it is too short to be code. */
+/* A gap between two functions has no rule, unless it is too short to be code. */
 static int put_gap(struct output *out, uint64_t end, uint64_t next)
 {
 	return next - end < PADDING ? 0 : switch_rule(out, end, 0);
@@ -314,7 +314,7 @@ int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t
 	if (pages > UNWIND_FILE_PAGES_MAX)
 		return -E2BIG;
 	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
-	/* A page has one row more than the raw rows in it, a function's end is another one. */
+	/* A page has one row in addition to its raw rows; the end of a function is another row. */
 	rows = builder->raw_rows.size / sizeof(struct raw_row) + n + pages + 2;
 	file->rows = malloc(rows * sizeof(*file->rows));
 	file->pages = calloc(pages, sizeof(*file->pages));

@@ -57,7 +57,7 @@ bool unwind_locate(const struct unwind_segment *segments, size_t n, uint64_t sta
 		uint64_t first = segment->offset & ~UINT64_C(0xfff);
 		uint64_t before = segment->offset - first;
 
-		/* Mappings begin at pages, segments anywhere in their first one. */
+		/* Mappings start at page boundaries, segments anywhere in their first page. */
 		if (offset < first || offset - first >= segment->size + before)
 			continue;
 		*out = address + start - (offset - first) - (segment->address - before);
@@ -86,7 +86,7 @@ static void add_word(struct hash *hash, uint64_t word)
 	hash->value[1] = mix(hash->value[1] + word, word ^ UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Adds the size too: what belongs to one part cannot pass for the next one's. */
+/* Adds the size too, so that the parts are delimited. */
 static void add_bytes(struct hash *hash, const void *data, size_t size)
 {
 	const char *at = data;

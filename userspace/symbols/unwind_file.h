@@ -13,44 +13,43 @@
 #define UNWIND_FILE_PAGES_MAX 8192 /* 512 MiB of code */
 #define UNWIND_SEGMENTS_MAX   16
 
-/* A stretch of a file that is loaded as code. */
+/* A range of a file that is loaded as code. */
 struct unwind_segment {
 	uint64_t offset, address, size;
 };
 
 struct unwind_file {
-	uint64_t base; /* address of the first page as the linker knows it, a multiple of 64 KiB */
+	uint64_t base;             /* link-time address of the first page, a multiple of 64 KiB */
 	struct unwind_page *pages; /* `first` and `chunk` are unused: see `starts` */
-	uint32_t *starts;          /* of each page, its first row */
+	uint32_t *starts;          /* the first row of each page */
 	size_t n_pages;
-	unwind_row *rows; /* with numbers of `rules` */
+	unwind_row *rows; /* with indexes into `rules` */
 	size_t n_rows;
-	struct unwind_rule *rules; /* the first is the empty one */
+	struct unwind_rule *rules; /* the first is the empty rule */
 	size_t n_rules;
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
-	size_t functions; /* descriptions that were used */
+	size_t functions; /* used function descriptions */
 	size_t refused;   /* descriptions that were not understood */
 };
 
 void unwind_free(struct unwind_file *file); /* NULL is allowed */
 
-/* The rule at an address as the linker knows it; the empty one where there is none. */
+/* The rule at a link-time address; the empty one if there is none. */
 const struct unwind_rule *unwind_find(const struct unwind_file *file, uint64_t address);
 
-/* Where an offset of a file with these segments is loaded, as the linker knows it; false if not as
- * code. */
+/* The link-time address of a file offset in these segments; false if it is not code. */
 bool unwind_address(const struct unwind_segment *segments, size_t n, uint64_t offset,
 		    uint64_t *address);
 
 /*
- * Where an address that the linker knows is in a process that has mapped `offset` of the
- * file at `start`; false if that mapping holds no code.
+ * Translates a link-time address to its address in a process that has mapped `offset` of the file
+ * at `start`; false if that mapping holds no code.
  */
 bool unwind_locate(const struct unwind_segment *segments, size_t n, uint64_t start, uint64_t offset,
 		   uint64_t address, uint64_t *out);
 
-/* What tells rows from others, wherever they come from: a hash with a secret seed. */
+/* A hash of the rows with a secret seed, which identifies them regardless of origin. */
 void unwind_fingerprint(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* buffer.c: bytes that grow, by doubling. */
+/* buffer.c: a byte buffer that grows by doubling. */
 #include "buffer.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* buffer.h: bytes that grow. */
+/* buffer.h: a growing byte buffer. */
 #ifndef GCPROF_BUFFER_H
 #define GCPROF_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty buffer. Owned by whoever declared it. */
+/* All zero is an empty buffer. Owned by its declarer; release with buffer_free(). */
 struct buffer {
 	char *data;
 	size_t size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* escape.c: makes text from anywhere harmless on a terminal, in messages and in JSON. */
+/* escape.c: escapes untrusted text for terminals, messages and JSON. */
 #include "escape.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool is_control(uint32_t character)
 	return character < 0x20 || (character >= 0x7f && character < 0xa0);
 }
 
-/* Controls, and what is invisible, ends a line, or turns the direction of what follows. */
+/* Control characters, and characters that are invisible, end a line or change text direction. */
 bool escape_needed(uint32_t character)
 {
 	static const struct {
@@ -63,7 +63,7 @@ static void copy(const char *text, size_t length, char out[ESCAPE_MAX])
 	out[length] = 0;
 }
 
-/* There may be many of them in a forged file: not by snprintf(). */
+/* Not by snprintf(), for speed: a forged file may have many of them. */
 static void put_byte(uint32_t byte, char out[ESCAPE_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -120,7 +120,7 @@ void escape_print(FILE *out, const char *text, size_t size)
 	}
 }
 
-/* The text with this byte wherever the format has a newline. */
+/* Formats with `newline` in place of each newline of the format. */
 static char *format_with(const char *format, char newline, va_list arguments)
 {
 	char *marked = strdup(format), *text = NULL;
@@ -129,7 +129,7 @@ static char *format_with(const char *format, char newline, va_list arguments)
 		return NULL;
 	for (char *at = marked; (at = strchr(at, '\n'));)
 		*at = newline;
-		/* The format is the caller's but for what stands for its newlines. */
+		/* The format is the caller's, apart from its newlines. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	if (vasprintf(&text, marked, arguments) < 0)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* id_map.c: a map from {space, id} to a number, for ids that are mostly given one after the other.
- */
+/* id_map.c: a map from {space, id} to a number, for mostly consecutive ids. */
 /*
- * Ids are kept by the page: 16 that follow each other. A hash map finds the page,
- * and only the first time: pages that were used of late stand in a small table, so
- * that going through ids in order costs no hashing and stays in the cache. Ids all
- * over the place are right as well, at the price of a page each.
+ * Ids are stored in pages of 16 consecutive ones. A hash map finds the page, but only the first
+ * time: recently used pages are in a small table, so that walking ids in order needs no hashing and
+ * stays in the cache. Scattered ids work as well, at the price of a page each.
  */
 #include "id_map.h"
 
@@ -30,10 +28,10 @@ struct page {
 
 struct id_map {
 	struct map *index;  /* struct page_key -> index in pages */
-	struct page *pages; /* number 0 is none */
+	struct page *pages; /* page 0 means none */
 	uint32_t count, capacity;
-	uint32_t free;           /* a page that is not used, 0: none */
-	uint32_t recent[RECENT]; /* pages by the lowest bits of their key */
+	uint32_t free;           /* first unused page, 0: none */
+	uint32_t recent[RECENT]; /* pages by the low bits of their key */
 };
 
 struct id_map *id_map_create(void)
@@ -62,7 +60,7 @@ void id_map_free(struct id_map *map)
 	free(map);
 }
 
-/* Where a page stands if it was used of late. */
+/* The entry for a page in the table of recently used pages. */
 static uint32_t *recent_of(struct id_map *map, const struct page_key *key)
 {
 	return &map->recent[(key->page + key->space * 7) % RECENT];
@@ -73,7 +71,7 @@ static bool is_page(const struct page *page, const struct page_key *key)
 	return page->used && page->key.page == key->page && page->key.space == key->space;
 }
 
-/* The page of that key, NULL: there is none. */
+/* The page of this key; NULL: none. */
 static struct page *find_page(struct id_map *map, const struct page_key *key)
 {
 	uint32_t *recent = recent_of(map, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* invoker.c: the user who called gcprof, and how to act with that user's rights only. */
+/* invoker.c: the user who called gcprof, and running with only that user's rights. */
 #include "invoker.h"
 
 #include <errno.h>
@@ -16,31 +16,31 @@
 
 #include "options.h"
 
-/* What programs that make others root leave in the environment. By default each clears those of the
- * others. */
+/* Environment variables set by programs that make other users root. By default each program clears
+ * those of the others. */
 static const struct {
 	const char *user;  /* a number or a name */
-	const char *group; /* a number; NULL: that of the user's entry */
+	const char *group; /* a number; NULL: the one in the user's passwd entry */
 } callers[] = {
 	{"SUDO_UID", "SUDO_GID"},
 	{"PKEXEC_UID", NULL},
 	{"DOAS_USER", NULL},
 };
 
-/* --- who it is --------------------------------------------------------------- */
+/* --- finding the user -------------------------------------------------------- */
 
 static bool parse_id(const char *text, uint32_t *out)
 {
 	uint64_t value;
 
-	/* The greatest value means "unchanged" to the kernel. */
+	/* The kernel takes the greatest value for "unchanged". */
 	if (!text || parse_number(text, &value) || value >= UINT32_MAX)
 		return false;
 	*out = (uint32_t)value;
 	return true;
 }
 
-/* Fills *out from the environment and the user's entry, which a number need not have. */
+/* Fills *out from the environment and the passwd entry, which is optional for a numeric user. */
 static bool read_caller(const char *user, const char *group, struct invoker *out)
 {
 	bool number = parse_id(user, &out->uid), grouped = parse_id(group, &out->gid);
@@ -59,7 +59,7 @@ static bool read_caller(const char *user, const char *group, struct invoker *out
 int invoker_find(struct invoker *out, const char **variable)
 {
 	*out = (struct invoker){.uid = getuid(), .gid = getgid()};
-	/* Anybody can write an environment: it counts only if root itself called us. */
+	/* Anybody can set the environment: trust it only if the real user is root. */
 	for (size_t i = 0; i < sizeof(callers) / sizeof(*callers) && getuid() == 0; i++) {
 		const char *user = getenv(callers[i].user);
 		const char *group = callers[i].group ? getenv(callers[i].group) : NULL;
@@ -97,14 +97,15 @@ int invoker_become(const struct invoker *invoker)
 
 	if (err || invoker->uid == 0)
 		return err;
-	/* Changing the user leaves some, and a file's capabilities come without a change. */
+	/* A change of user leaves some capabilities, and file capabilities arrive without a change.
+	 */
 	if (syscall(SYS_capset, &header, none))
 		return -errno;
-	/* It must not be possible to get root back. */
+	/* Regaining root must be impossible. */
 	return setuid(0) == 0 ? -EPERM : 0;
 }
 
-/* --- acting as that user for a moment ---------------------------------------- */
+/* --- acting as that user temporarily ----------------------------------------- */
 
 /* Room for a message with one descriptor. */
 union control {
@@ -112,9 +113,9 @@ union control {
 	char space[CMSG_SPACE(sizeof(int))];
 };
 
-/* What a child answers with: two pieces, and perhaps a descriptor. */
+/* A child's answer: two parts, and possibly a descriptor. */
 struct answer {
-	int result; /* not negative: the message has a descriptor */
+	int result; /* not negative: the message carries a descriptor */
 	struct iovec pieces[2];
 	union control control;
 	struct msghdr message;
@@ -151,7 +152,7 @@ static _Noreturn void child_run(const struct invoker *invoker, invoker_task *tas
 	_exit(sendmsg(channel, &answer->message, MSG_NOSIGNAL) < 0);
 }
 
-/* The child's descriptor as one of ours, or what went wrong. */
+/* Returns a duplicate of the child's descriptor, or an error. */
 static int receive(struct answer *answer, int channel)
 {
 	const struct cmsghdr *header;

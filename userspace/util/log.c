@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* log.c: messages for the person at the terminal. */
+/* log.c: messages on the terminal. */
 #include "log.h"
 #include "escape.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* log.h: messages for the person at the terminal, all on stderr. */
+/* log.h: messages on the terminal, all on stderr. */
 #ifndef GCPROF_LOG_H
 #define GCPROF_LOG_H
 
@@ -14,12 +14,12 @@ void log_set_level(enum log_level level);
 bool log_shows(enum log_level level);
 
 /*
- * "gcprof: error: ..." for errors and so on. Names in the arguments may come from anywhere: they
- * are escaped (escape.h), and no newline but those of `format` is printed.
+ * Prints "gcprof: error: ..." for errors, and so on. Arguments may be untrusted: they are escaped
+ * (escape.h), and only the newlines of `format` are printed.
  */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of a text that escape_format() made, as a struct problem has it. */
+/* The same for a text that escape_format() made, such as that of a struct problem. */
 void log_escaped(enum log_level level, const char *text);
 
 #define log_error(...)   log_print(LOG_ERROR, __VA_ARGS__)

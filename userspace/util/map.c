@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* map.c: a hash map with open addressing and linear probing; entries lie in one growing array. */
 /*
- * Slots hold the upper half of an entry's hash and its index, so that a probe
- * seldom touches an entry that is not the one looked for. Removing shifts the
- * following slots back (no tombstones) and moves the last entry into the hole.
+ * Slots hold the upper half of an entry's hash and its index, so that a probe rarely touches a
+ * wrong entry. Removal shifts the following slots back (no tombstones) and moves the last entry
+ * into the hole.
  */
 #include "map.h"
 
@@ -13,11 +13,11 @@
 
 struct slot {
 	uint32_t tag;
-	uint32_t index; /* of the entry, plus 1; 0: empty */
+	uint32_t index; /* index of the entry, plus 1; 0: empty */
 };
 
 struct map {
-	size_t key_size; /* 0: strings */
+	size_t key_size; /* 0: string keys */
 	size_t stride;   /* bytes of an entry: value, then key */
 	char *entries;
 	size_t count;
@@ -27,7 +27,7 @@ struct map {
 	uint64_t seed;
 };
 
-/* String keys are stored apart; the entry's key is this. */
+/* String keys are stored separately; the entry holds this. */
 struct string_key {
 	char *data;
 	size_t size;
@@ -35,12 +35,12 @@ struct string_key {
 
 enum { FIRST_SLOTS = 16 };
 
-/* Keys come from programs that are not trusted: they must not be able to choose collisions. */
+/* Keys come from untrusted programs, which must not be able to choose collisions. */
 uint64_t map_seed(void)
 {
 	static uint64_t seed;
 
-	/* Without entropy a random place of the program has to do. */
+	/* Without entropy, fall back to a randomized address of this program. */
 	if (!seed && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint64_t)(uintptr_t)&seed;
 	return seed;
@@ -86,7 +86,7 @@ void map_free(struct map *map)
 	free(map);
 }
 
-/* Both halves of a product depend on all bits of its factor. */
+/* Both halves of a product depend on all bits of the factor. */
 static uint64_t mix(uint64_t h)
 {
 	unsigned __int128 product = (unsigned __int128)h * UINT64_C(0xd6e8feb86659fd93);
@@ -115,7 +115,7 @@ static bool same_key(const struct map *map, size_t index, const void *key, size_
 {
 	const struct string_key *string = entry_key(map, index);
 
-	/* The usual sizes cost no call. */
+	/* Common sizes are handled without a call. */
 	switch (map->key_size) {
 	case MAP_STRING_KEYS:
 		break;
@@ -129,7 +129,7 @@ static bool same_key(const struct map *map, size_t index, const void *key, size_
 	return string->size == size && (!size || memcmp(string->data, key, size) == 0);
 }
 
-/* The slot of the key, or the empty slot where it would go. */
+/* The slot of the key, or the empty slot for it. */
 static size_t find_slot(const struct map *map, uint64_t hash, const void *key, size_t size)
 {
 	size_t mask = map->n_slots - 1;
@@ -255,7 +255,7 @@ uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *ad
 	return put(map, key, size, added);
 }
 
-/* Empties a slot and moves back what was displaced past it. */
+/* Empties a slot and moves displaced entries back. */
 static void clear_slot(struct map *map, size_t hole)
 {
 	size_t mask = map->n_slots - 1;
@@ -291,7 +291,7 @@ bool map_remove(struct map *map, const void *key)
 
 void map_filter(struct map *map, map_keep *keep, void *context)
 {
-	/* From the end: the entry that fills a hole was asked about before. */
+	/* Backwards, so that the entry moved into a hole has already been visited. */
 	for (size_t i = map->count; i-- > 0;)
 		if (!keep(context, entry_key(map, i), entry_value(map, i)))
 			map_remove(map, entry_key(map, i));

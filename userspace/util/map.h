@@ -9,42 +9,42 @@
 
 struct map;
 
-#define MAP_STRING_KEYS 0 /* as key_size: keys are byte strings of any length */
+#define MAP_STRING_KEYS 0 /* a value of key_size: keys are byte strings of any length */
 
-/* Goes into hashes of what is not trusted: the same for the life of the process. */
+/* Seed for hashes of untrusted data; constant during the life of the process. */
 uint64_t map_seed(void);
 
 /* Keys are compared as bytes, so their structs must have no padding. NULL: no memory. */
 struct map *map_create(size_t key_size);
 void map_free(struct map *map); /* NULL is allowed */
 
-/* The same for a map whose values are pointers: gives each that is not 0 to `release` before. */
+/* The same for a map whose values are pointers: first passes each non-zero value to `release`. */
 void map_free_all(struct map *map, void (*release)(void *value));
 
 /* The value stored under `key`, or NULL. Valid until the next map_put. */
 uint64_t *map_get(const struct map *map, const void *key);
 
-/* The value under `key`, made 0 if it was not there (*added tells; may be NULL). NULL: no memory.
- */
+/* The value under `key`, which is 0 if it is new (*added, which may be NULL). NULL: no memory. */
 uint64_t *map_put(struct map *map, const void *key, bool *added);
 
 /* The same for maps made with MAP_STRING_KEYS; the key is copied. */
 uint64_t *map_get_string(const struct map *map, const char *key, size_t size);
 uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *added);
 
-/* Takes `key` out; true if it was there. Not for string keys. */
+/* Removes `key`; true if it was there. Not for string keys. */
 bool map_remove(struct map *map, const void *key);
 
-/* Takes out all entries that `keep` does not want; it may change values. Not for string keys. */
+/* Removes all entries for which `keep` returns false; it may change values. Not for string keys. */
 typedef bool map_keep(void *context, const void *key, uint64_t *value);
 void map_filter(struct map *map, map_keep *keep, void *context);
 
-/* Takes out all of them. */
+/* Removes all entries. */
 void map_clear(struct map *map);
 
 size_t map_count(const struct map *map);
 
-/* Walks all entries in no order: start with *cursor = 0; false at the end. No changes meanwhile. */
+/* Iterates over all entries in arbitrary order: start with *cursor = 0; false at the end. The map
+ * must not change meanwhile. */
 bool map_next(const struct map *map, size_t *cursor, const void **key, uint64_t **value);
 
 #endif

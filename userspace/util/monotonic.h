@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* monotonic.h: a clock for limits and pauses. */
+/* monotonic.h: a clock for timeouts and delays. */
 #ifndef GCPROF_MONOTONIC_H
 #define GCPROF_MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC of this process's time namespace, ns; recordings use clock_now(). */
+/* CLOCK_MONOTONIC in this process's time namespace, ns; recordings use clock_now(). */
 static inline uint64_t monotonic_ns(void)
 {
 	struct timespec time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* options.c: parses command-line options from rows, and prints their help. */
+/* options.c: parses command-line options from table rows, and prints their help. */
 #include "options.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #include "log.h"
 #include "suggest.h"
 
-enum { HELP_LEFT = 24, HELP_RIGHT = 72 }; /* columns of names, and of what they mean */
+enum { HELP_LEFT = 24, HELP_RIGHT = 72 }; /* columns for names and for their meaning */
 
 enum { OPTIONS_MAX = 48, FIRST_LONG = 256, CHOICE_HELP = 1000 };
 
@@ -42,7 +42,7 @@ static const struct suffix time_suffixes[] = {
 	{"ns", 1e0}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0},
 };
 
-/* A decimal number with one of the suffixes (in either case), as an integer. */
+/* Parses a decimal number with one of the suffixes (in either case) into an integer. */
 static int parse_suffixed(const char *text, const struct suffix *suffix, uint64_t *out)
 {
 	char *end;
@@ -89,7 +89,7 @@ int parse_time(const char *text, uint64_t *out)
 	return parse_suffixed(text, time_suffixes, out);
 }
 
-/* Behind the column of names; broken between words. */
+/* Prints to the right of the names, breaking between words. */
 static void print_help(const char *text)
 {
 	while (strlen(text) > HELP_RIGHT) {
@@ -235,12 +235,12 @@ static int store_option(const struct command *command, const struct option_row *
 	}
 }
 
-/* Makes getopt's tables; returns the number of rows. */
+/* Builds getopt's tables; returns the number of rows. */
 static int make_tables(const struct command *command, struct option *longs, char *shorts)
 {
 	int n = 0;
 
-	*shorts++ = '+'; /* stop at the first word that is no option */
+	*shorts++ = '+'; /* stop at the first non-option word */
 	*shorts++ = ':';
 	*shorts++ = 'h';
 	for (const struct option_row *row = command->options; row && row->name; row++, n++) {
@@ -276,7 +276,7 @@ int options_parse(const struct command *command, void *values, int argc, char **
 
 	make_tables(command, longs, shorts);
 	opterr = 0;
-	optind = 0; /* glibc: start afresh */
+	optind = 0; /* glibc: restart parsing */
 	while ((choice = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (choice == 'h' || choice == CHOICE_HELP) {
 			options_help(command);
@@ -307,7 +307,7 @@ int options_parse_words(const struct command *command, void *values, int argc, c
 			return -EINVAL;
 		}
 		words[n++] = argv[next];
-		/* What was parsed last stands where the verb would. */
+		/* The last word parsed takes the place of the verb. */
 		argv += next;
 		argc -= next;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* output_file.c: opens every file that gcprof writes. */
+/* output_file.c: opens all files that gcprof writes. */
 #include "output_file.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 enum { TRIES = 8 };
 
 /*
- * Others may have prepared something in a directory that they may write to as well:
- * a file that they could then read, or a second name of one that we would destroy.
+ * In a directory that others may write to, an existing file may be a trap: readable by its owner,
+ * or a hard link to a file that we would destroy.
  */
 static int check_existing(const struct stat *st)
 {
@@ -33,7 +33,7 @@ static int check_existing(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_nlink > 1 ? -EMLINK : 0;
 }
 
-/* Checked before it is opened: opening somebody's FIFO waits, opening a device may act. */
+/* Checked before opening: opening a FIFO blocks, opening a device may have side effects. */
 static int open_existing(const char *path)
 {
 	int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, err;
@@ -45,7 +45,7 @@ static int open_existing(const char *path)
 	err = fstat(handle, &st) ? -errno : check_existing(&st);
 	if (err)
 		goto out;
-	/* What the handle stands for cannot be replaced any more. */
+	/* The file behind the handle can no longer be replaced. */
 	snprintf(settled, sizeof(settled), "/proc/self/fd/%d", handle);
 	fd = open(settled, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || (S_ISREG(st.st_mode) && ftruncate(fd, 0)))
@@ -61,7 +61,7 @@ int output_file_open(const char *path)
 {
 	int fd = -ENOENT;
 
-	/* Somebody may delete or make the file between the two: then once more. */
+	/* Retry: somebody may delete or create the file between the two steps. */
 	for (int tries = 0; tries < TRIES && fd == -ENOENT; tries++) {
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
 		if (fd >= 0)
@@ -115,7 +115,7 @@ void output_file_remove(const char *path)
 		unlink(path);
 }
 
-/* /var/tmp rather than /tmp, which may be memory. */
+/* /var/tmp rather than /tmp, which may be in memory. */
 int output_file_nameless(void)
 {
 	const char *places[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};

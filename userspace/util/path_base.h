@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What people call a file by; a path that ends in a slash is left whole. */
+/* The name by which people call a file; a path that ends in a slash is returned unchanged. */
 static inline const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

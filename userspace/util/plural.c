@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plural.c: words that depend on the number before them. */
+/* plural.c: words that depend on a count. */
 #include "plural.h"
 
 #include <stddef.h>

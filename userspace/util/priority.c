@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* priority.c: puts the recorder ahead of what keeps the CPUs busy, while it must be quick. */
+/* priority.c: raises the recorder's scheduling priority while it must be quick. */
 #include "priority.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 
-/* Of the process, before it was raised; children have their own copy. */
+/* The nice value of the process before it was raised; children have their own copy. */
 static int usual;
 static bool raised;
 

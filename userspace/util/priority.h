@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* priority.h: puts the recorder ahead of what keeps the CPUs busy, while it must be quick. */
+/* priority.h: raises the recorder's scheduling priority while it must be quick. */
 #ifndef GCPROF_PRIORITY_H
 #define GCPROF_PRIORITY_H
 
 /*
- * Gives the calling thread the highest niceness. The first call is made before there
- * are other threads, and remembers what the process had. Negative errno: without
+ * Gives the calling thread the highest priority (the lowest nice value). Make the first call before
+ * there are other threads: it remembers the value of the process. Negative errno: without
  * CAP_SYS_NICE nothing changes.
  */
 int priority_raise(void);
 
 /*
- * Takes it back, if it was raised: for threads and processes that were made meanwhile
- * and inherited it, too. Never fails: everybody may be nicer.
+ * Restores the original nice value if it was raised, also in threads and processes created
+ * meanwhile, which inherited it. Cannot fail: lowering the priority is always allowed.
  */
 void priority_restore(void);
 
-/* The niceness that the recorder has when it is not raised. */
+/* The nice value of the recorder when it is not raised. */
 int priority_usual(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* problem.c: why something failed, as a sentence for the user. */
+/* problem.c: the reason for a failure, as a sentence for the user. */
 #include "problem.h"
 
 #include <errno.h>

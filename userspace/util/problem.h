@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* problem.h: why something failed, as a sentence for the user, handed up with the error. */
+/* problem.h: the reason for a failure, as a sentence for the user, passed up with the error. */
 #ifndef GCPROF_PROBLEM_H
 #define GCPROF_PROBLEM_H
 
-/* Filled by whoever knows most; printed by the command. All zero: nothing to say. */
+/* Filled by the function that knows the cause; printed by the command. All zero: no message. */
 struct problem {
 	char text[512];
 };
 
-/* Sets the sentence (cut if too long) and returns `error`. What the arguments bring in is escaped:
- * log_escaped() prints the text. */
+/* Sets the sentence (truncated if too long) and returns `error`. Arguments are escaped: print the
+ * text with log_escaped(). */
 int problem_set(struct problem *problem, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What can be done about an error, to be put behind its name; "" if nothing is known. */
+/* Advice on an error, to follow its name; "" if there is none. */
 const char *problem_advice(int err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* proc_file.c: small files of /proc/PID. */
+/* proc_file.c: reads small files of /proc/PID. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ int proc_file_read(uint32_t pid, const char *name, char *out, size_t size)
 
 const char *proc_file_stat(const char *stat, int field)
 {
-	/* The second, a name in parentheses, may hold anything. */
+	/* The second field, a name in parentheses, may contain anything. */
 	const char *at = strrchr(stat, ')');
 
 	for (int i = 2; at && i < field; i++)

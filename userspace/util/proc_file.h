@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* proc_file.h: small files of /proc/PID. */
+/* proc_file.h: reads small files of /proc/PID. */
 #ifndef GCPROF_PROC_FILE_H
 #define GCPROF_PROC_FILE_H
 
@@ -10,12 +10,12 @@
 int proc_file_open(uint32_t pid, const char *name);
 
 /*
- * Reads /proc/PID/NAME, as much of it as there is room for, and ends it with a
- * zero. 0 or a negative errno: -ENOENT or -ESRCH when the process is gone.
+ * Reads /proc/PID/NAME, as much as fits with a terminating zero. 0 or a negative errno: -ENOENT or
+ * -ESRCH if the process is gone.
  */
 int proc_file_read(uint32_t pid, const char *name, char *out, size_t size);
 
-/* Behind the space before a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
+/* The start of a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
 const char *proc_file_stat(const char *stat, int field);
 
 #endif

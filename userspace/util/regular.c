@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* regular.c: opens files at paths that somebody else chose. */
+/* regular.c: opens files at untrusted paths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@ int regular_reopen(int handle, struct stat *st)
 		errno = EINVAL;
 		return -1;
 	}
-	/* What it stands for is settled: no link can be put in its place any more. */
+	/* The file is fixed: no link can replace it any more. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	/* O_NONBLOCK: not even for somebody to give up a lease. */
+	/* O_NONBLOCK: do not even wait for a lease to be released. */
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 

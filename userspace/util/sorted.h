@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sorted.h: searches arrays that are sorted by a number. */
+/* sorted.h: searches sorted arrays. */
 #ifndef GCPROF_SORTED_H
 #define GCPROF_SORTED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many of `n` items of `size` bytes, sorted by the uint64_t that each begins with, have `key`
- * at most. */
+/* The number of items with a key of at most `key`. `items` are `n` items of `size` bytes, each
+ * starting with its uint64_t key, sorted by it. */
 static inline size_t sorted_up_to(const void *items, size_t n, size_t size, uint64_t key)
 {
 	size_t low = 0;

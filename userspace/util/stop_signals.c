@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stop_signals.c: signals by which a user ends a command, as something to poll. */
+/* stop_signals.c: a pollable descriptor for the signals that end a command. */
 #include "stop_signals.h"
 
 #include <errno.h>

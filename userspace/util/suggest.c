@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* suggest.c: the word that somebody may have meant who wrote another one. */
+/* suggest.c: finds the word that a user probably meant. */
 #include "suggest.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD_MAX = 32 }; /* letters; what is longer is like nothing */
+enum { WORD_MAX = 32 }; /* letters; longer words match nothing */
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Letters to change until `a` is `b` (optimal string alignment). Neither is too long. */
+/* Edit distance between `a` and `b` (optimal string alignment). Neither is too long. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t table[WORD_MAX + 1][WORD_MAX + 1], rows = strlen(a), columns = strlen(b);

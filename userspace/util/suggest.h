@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* suggest.h: the word that somebody may have meant who wrote another one. */
+/* suggest.h: finds the word that a user probably meant. */
 #ifndef GCPROF_SUGGEST_H
 #define GCPROF_SUGGEST_H
 
 #include <stddef.h>
 
-/* Begins as {.word = WORD}; the word is borrowed, and so is what is found. */
+/* Initialize as {.word = WORD}; the word and the result are borrowed. */
 struct suggestion {
 	const char *word;
-	const char *best; /* NULL: none of those that were offered is like it */
-	size_t distance;  /* of the best */
+	const char *best; /* NULL: no candidate is similar */
+	size_t distance;  /* of `best` */
 };
 
 /*
- * Offers a word that there is. It is like the other one if few letters have to be put in, left
- * out, replaced or swapped with their neighbours: one in three of its letters.
+ * Offers a valid word. It is similar if few letters must be inserted, deleted, replaced or swapped
+ * with their neighbours: at most one in three.
  */
 void suggestion_offer(struct suggestion *suggestion, const char *candidate);
 
-/* "; did you mean PREFIXBEST?", or nothing if there is none. Always ended. */
+/* "; did you mean PREFIXBEST?", or "" without a match. Always terminated. */
 void suggestion_text(const struct suggestion *suggestion, const char *prefix, char *out,
 		     size_t size);
 
