@@ -53,7 +53,7 @@ static void set_state(struct gc_thread *thread, uint32_t state)
 }
 
 /* Wakes a sleeping collector after a change of this thread's state. */
-static void tell_collector(struct gc_heap *heap)
+static void wake_collector(struct gc_heap *heap)
 {
 	if (!__atomic_load_n(&heap->awaiting, __ATOMIC_SEQ_CST))
 		return;
@@ -104,7 +104,7 @@ static void go_on(struct gc_thread *self)
 		if (__atomic_load_n(&self->heap->collector, __ATOMIC_RELAXED) == self)
 			heap_called_within();
 		set_state(self, THREAD_PARKED);
-		tell_collector(self->heap);
+		wake_collector(self->heap);
 		wait_resumed(self->heap);
 		set_state(self, THREAD_RUNNING);
 	}
@@ -130,7 +130,7 @@ static void lock_between_collections(struct gc_thread *self)
 	}
 	gcprof_flush(self->sampler);
 	set_state(self, THREAD_PARKED);
-	tell_collector(heap);
+	wake_collector(heap);
 	heap_lock(heap);
 	while (heap->collector)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
@@ -327,7 +327,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 	nursery_account(thread);
 	gcprof_flush(thread->sampler);
 	set_state(thread, THREAD_BLOCKED);
-	tell_collector(heap);
+	wake_collector(heap);
 	rest(thread);
 }
 
