@@ -154,7 +154,7 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 }
 
 /* Runs a part of the work after marking; ends marking when all is done. */
-static void settle_step(struct gc_heap *heap)
+static void after_mark_step(struct gc_heap *heap)
 {
 	if (after_mark_some(heap, is_overrun(heap) ? SIZE_MAX : AFTER_MARK_ITEMS))
 		end_marking(heap);
@@ -182,7 +182,7 @@ static void mark_step(struct gc_heap *heap, bool behind_minor)
 	if (done && behind_minor && major->stage == AFTER_MARK_NOTHING)
 		after_mark_begin(heap);
 	if (done && major->stage != AFTER_MARK_NOTHING)
-		settle_step(heap);
+		after_mark_step(heap);
 	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
 	major->drained = done && !behind_minor;
