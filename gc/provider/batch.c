@@ -209,7 +209,7 @@ static bool is_known_key(struct known *known, uint64_t key, uint32_t now)
 }
 
 /* Updates the credit for a known or unknown stack. */
-static void settle_credit(struct gc_batch *batch, bool known)
+static void update_credit(struct gc_batch *batch, bool known)
 {
 	batch->credit += known ? CREDIT_HIT : -1;
 	if (batch->credit > CREDIT_MAX)
@@ -400,7 +400,7 @@ bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample)
 		return false;
 	}
 	known = is_known(batch, key, kept);
-	settle_credit(batch, known);
+	update_credit(batch, known);
 	if (known) {
 		append(batch, sample, key);
 		return true;
