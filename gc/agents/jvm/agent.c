@@ -127,7 +127,7 @@ static bool wait_for_pause(void)
 }
 
 /* Tells the recorder that asked for the agent, and the user, why there are no outcomes. */
-static void complain(int err)
+static void report_failure(int err)
 {
 	char text[256];
 	int size =
@@ -151,7 +151,7 @@ static void follow(struct jni *jni, struct gcprof_thread *thread)
 	if (!err)
 		err = enter();
 	if (err)
-		complain(err);
+		report_failure(err);
 	while (gcprof_wants_outcomes()) {
 		bool paused = wait_for_pause();
 
