@@ -307,7 +307,7 @@ void gc_thread_detach(struct gc_thread *thread)
 
 /* The thread is blocked and its samples are reported: reports sums of collections, unless another
  * thread runs, which would add to them. */
-static void rest(struct gc_thread *thread)
+static void flush_idle_sums(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
@@ -328,7 +328,7 @@ void gc_blocking_begin(struct gc_thread *thread)
 	gcprof_flush(thread->sampler);
 	set_state(thread, THREAD_BLOCKED);
 	wake_collector(heap);
-	rest(thread);
+	flush_idle_sums(thread);
 }
 
 void gc_safepoint_slow(struct gc_thread *thread)
