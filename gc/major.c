@@ -172,20 +172,20 @@ static bool walk_pairs(struct gc_heap *heap)
  * that is, after a minor collection. That collection may have made gray more than
  * one step can mark, such as a large array, and so may the next one.
  */
-static void mark_step(struct gc_heap *heap, bool behind_minor)
+static void mark_step(struct gc_heap *heap, bool after_minor)
 {
 	struct gc_major *major = &heap->major;
 	bool done = mark_some(heap, mark_budget(heap));
 
 	if (done && major->stage == AFTER_MARK_NOTHING)
 		done = walk_pairs(heap);
-	if (done && behind_minor && major->stage == AFTER_MARK_NOTHING)
+	if (done && after_minor && major->stage == AFTER_MARK_NOTHING)
 		after_mark_begin(heap);
 	if (done && major->stage != AFTER_MARK_NOTHING)
 		after_mark_step(heap);
-	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
+	else if (after_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
-	major->drained = done && !behind_minor;
+	major->drained = done && !after_minor;
 }
 
 /*
@@ -207,14 +207,14 @@ bool major_step_can_wait(struct gc_heap *heap)
 	return true;
 }
 
-void major_step(struct gc_heap *heap, bool behind_minor)
+void major_step(struct gc_heap *heap, bool after_minor)
 {
 	switch (heap->major.phase) {
 	case GCPROF_PHASE_SCANNING:
 		begin_marking(heap);
 		break;
 	case GCPROF_PHASE_MARKING:
-		mark_step(heap, behind_minor);
+		mark_step(heap, after_minor);
 		break;
 	case GCPROF_PHASE_SWEEPING:
 		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * step_interval(heap) / CHUNK_SIZE))

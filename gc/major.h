@@ -13,8 +13,8 @@ bool major_is_wanted(const struct gc_heap *heap);
 /* After a minor collection: whether the next step can wait for a later stop of its own. */
 bool major_step_can_wait(struct gc_heap *heap);
 
-/* Runs one step. `behind_minor`: immediately after a minor collection, in the same stop. */
-void major_step(struct gc_heap *heap, bool behind_minor);
+/* Runs one step. `after_minor`: immediately after a minor collection, in the same stop. */
+void major_step(struct gc_heap *heap, bool after_minor);
 
 /* Runs a complete major collection, after a minor one. */
 void major_full(struct gc_heap *heap);
