@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* after_mark.c: between marking and sweeping: what is done for the dead, a part at a time. */
+/* after_mark.c: work on dead objects between marking and sweeping, in parts. */
 /*
- * When marking is done what is white is dead, and nothing can reach it any more,
- * but for weak references. The program goes on while these, finalizers and
- * samples are gone through in steps, so the marks must stay true: objects are
- * promoted black as before, and all that is reachable remains marked
- * [dead-stay-dead]. A weak reference whose turn has not come says of a white
- * object that it is dead (weak.c). Objects with ordered finalizers come when all
- * weak references are cleared: they bring other objects back to life.
+ * When marking is done white objects are dead, and only weak references can reach
+ * them. Steps process weak references, finalizers and samples while the program
+ * runs, so the marks must stay valid: objects are still promoted black, and
+ * everything reachable remains marked [dead-stay-dead]. A weak reference that is
+ * not processed yet reports a white object as dead (weak.c). Ordered finalizers
+ * come after all weak references are cleared, because they resurrect objects.
  */
 #include "after_mark.h"
 #include "finalize.h"
@@ -15,8 +14,7 @@
 #include "outcomes.h"
 #include "weak.h"
 
-/* What may be marked for each object with an ordered finalizer that a step goes through: see
- * mark.c. */
+/* Marking budget per ordered finalizer that a step scans: see mark.c. */
 enum { MARKING_EACH = 256 };
 
 static void *survivor(struct gc_heap *heap, void *object)
@@ -42,7 +40,7 @@ void after_mark_abandon(struct gc_heap *heap)
 	set_stage(heap, AFTER_MARK_NOTHING);
 }
 
-/* Finalizes the dead one by one: what one refers to is marked before the next one has its turn. */
+/* Handles dead objects one by one: marks what one refers to before it visits the next. */
 static bool finalize_ordered(struct gc_heap *heap, size_t items)
 {
 	uint64_t budget = items < UINT64_MAX / MARKING_EACH ? items * MARKING_EACH : UINT64_MAX;
@@ -55,7 +53,7 @@ static bool finalize_ordered(struct gc_heap *heap, size_t items)
 	return heap->final.at;
 }
 
-/* One part of a stage; true if there is more of it. */
+/* Runs one part of a stage; true if there is more of it. */
 static bool after_mark_part(struct gc_heap *heap, size_t items)
 {
 	size_t *next = &heap->major.after_mark;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* after_mark.h: between marking and sweeping: what is done for the dead, a part at a time. */
+/* after_mark.h: work on dead objects between marking and sweeping, in parts. */
 #ifndef GCPROF_AFTER_MARK_H
 #define GCPROF_AFTER_MARK_H
 
 #include "heap.h"
 
-/* Nothing is gray, after a minor collection. */
+/* Call it after a minor collection, with nothing gray. */
 void after_mark_begin(struct gc_heap *heap);
 
 bool after_mark_has_work(const struct gc_heap *heap);
 
-/* Goes on for so many items, with nothing gray; true when all is done. */
+/* Processes up to `items` items, with nothing gray; true when all are done. */
 bool after_mark_some(struct gc_heap *heap, size_t items);
 
-/* The marks are about to be forgotten. */
+/* Call it before the marks are discarded. */
 void after_mark_abandon(struct gc_heap *heap);
 
 #endif

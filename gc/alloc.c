@@ -11,18 +11,18 @@
 #include "shares.h"
 #include "types.h"
 
-/* The largest part of a buffer that may be wasted to start a new one. */
+/* At most this fraction of a buffer (1 / 2^WASTE_SHIFT) is wasted to start a new one. */
 enum { WASTE_SHIFT = 3 };
 
-/* What it takes to go through an old object that was written to, and through a new weak reference
- * or finalizer; and when that is too much: a third of the time of promoting a nursery. */
+/* The cost of scanning a modified old object, and a new weak reference or finalizer; and the
+ * nursery bytes per ns from which it is too high: a third of the time of promoting a nursery. */
 enum { REMEMBERED_NS = 80, WATCHED_NS = 60, COSTLY_BYTES_A_NS = 9 };
 
-/* So much of a buffer is zeroed at a time, just before it is used: in the level 1 cache, and short
- * enough for the C library to use vector stores, which are faster than its string instruction. */
+/* A buffer is zeroed in pieces of this size just before use: small enough for the level 1 cache,
+ * and for the C library to use vector stores, which are faster than its string instruction. */
 enum { PIECE = 2 << 10 };
 
-/* Makes the buffer zero up to `end` at least, which lies in it. */
+/* Zeroes the buffer at least up to `end`, which is inside it. */
 static void zero_up_to(struct gc_thread *thread, const char *end)
 {
 	size_t size = PIECE;
@@ -37,7 +37,7 @@ static void zero_up_to(struct gc_thread *thread, const char *end)
 	thread->zeroed += size;
 }
 
-/* Allocates in the thread's buffer, or NULL. */
+/* Allocates in the thread's buffer; NULL: it has no room. */
 static void *take_from_buffer(struct gc_thread *thread, size_t size)
 {
 	char *object = thread->head.free;
@@ -51,8 +51,8 @@ static void *take_from_buffer(struct gc_thread *thread, size_t size)
 	return object;
 }
 
-/* What the nursery must have for an object that does not fit the buffer: a new buffer, or, when
- * that would throw away much of this one, room for the object beside it. */
+/* What to take from the nursery for an object that does not fit in the buffer: a new buffer or, if
+ * that would waste much of the current one, memory for this object alone. */
 static size_t unit_for(const struct gc_heap *heap, size_t size)
 {
 	size_t buffer_size = heap->nursery.buffer;
@@ -60,7 +60,7 @@ static size_t unit_for(const struct gc_heap *heap, size_t size)
 	return size > buffer_size >> WASTE_SHIFT ? size : buffer_size;
 }
 
-/* Takes that; NULL: the nursery is full. */
+/* Allocates there; NULL: the nursery is full. */
 static void *take_from_nursery(struct gc_thread *thread, size_t size)
 {
 	size_t unit = unit_for(thread->heap, size);
@@ -101,9 +101,9 @@ static void *take_large(struct gc_thread *thread, gc_type type, size_t size)
 	return NULL;
 }
 
-/* True if the thread wrote to so many old objects, or all threads made so many weak references and
- * finalizers, that going through them would make the next pause long: it must not wait until the
- * nursery is full. Costs are constants, so the same program collects at the same moments. */
+/* True if scanning the old objects that this thread modified, and all new weak references and
+ * finalizers, would make the next pause too long to wait until the nursery is full. Costs are
+ * constants, so the same program collects at the same points. */
 static bool collection_is_costly(const struct gc_thread *thread)
 {
 	const struct gc_heap *heap = thread->heap;
@@ -128,8 +128,8 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 		object = take_from_buffer(thread, size);
 		if (object)
 			return object;
-		/* Only here: for a sample one also comes by, but it must not change when steps are.
-		 */
+		/* Only here: sampled allocations also reach this function, but must not change the
+		 * points at which steps run. */
 		if (major_step_is_due(heap)) {
 			collect_step(thread, GCPROF_REASON_THRESHOLD, seen);
 			continue;
@@ -144,8 +144,8 @@ static void *take_anywhere(struct gc_thread *thread, gc_type type, size_t size)
 	}
 }
 
-/* Most of the time nothing is due but the next piece of the buffer. Then nothing else is checked,
- * and the object is allocated as on the fast path. NULL: something else may be due. */
+/* The common case: only the next piece of the buffer is due. Nothing else is checked, and the
+ * object is allocated as on the fast path. NULL: something else may be due. */
 static struct gc_header *take_piece(struct gc_thread *thread, size_t size)
 {
 	struct gc_thread_head *head = &thread->head;
@@ -169,7 +169,7 @@ void *gc_alloc_slow(struct gc_thread *thread, gc_type type, size_t size)
 
 	GC_ASSERT(type && type < __atomic_load_n(&heap->n_types, __ATOMIC_RELAXED),
 		  "an object of a type that was not registered");
-	/* What no address space holds is refused like other objects that are too large. */
+	/* A size beyond the address space is refused like other objects that are too large. */
 	size = GC_ALIGN(size < PTRDIFF_MAX ? size : PTRDIFF_MAX);
 	object = take_piece(thread, size);
 	if (object) {
@@ -198,9 +198,9 @@ void *gc_alloc_array_slow(struct gc_thread *thread, gc_type type, uint64_t lengt
 	size_t size = types_array_size(info, length);
 	char *object = thread->head.free;
 
-	/* Types of other objects have no length. */
+	/* Only types of arrays have a length. */
 	GC_ASSERT(info->item_size, "an array of a type that was not registered as one");
-	/* Two compares: a size near the top of the address space must not wrap around. */
+	/* Two comparisons, because object + size may wrap around. */
 	if (size < thread->head.large_size &&
 	    object + size <= __atomic_load_n(&thread->head.limit, __ATOMIC_RELAXED)) {
 		thread->head.free = object + size;

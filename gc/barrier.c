@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* barrier.c: the remembered sets: old objects that may refer to young ones. */
 /*
- * Most references that are stored into old objects are old themselves: a table
- * that grows gets all of its entries anew, a tree is balanced. Such a store is
- * no business of the next minor collection, however many there were. While
- * marking is under way the value becomes gray, at once and by the thread that
- * stores it, so the store cannot hide it [no-black-to-white].
+ * Most references stored into old objects are old themselves: a growing table
+ * stores all its entries again, a tree is balanced. Such stores add no work to the
+ * next minor collection. During marking, the storing thread makes the value gray
+ * at once, so the store cannot hide it [no-black-to-white].
  */
 #include "barrier.h"
 #include "cards.h"
 
-/* Remembered objects lie anywhere: each is prefetched so many places before it is traced. */
+/* Remembered objects are scattered: each is prefetched this many entries before it is traced. */
 enum { AHEAD = 12 };
 
-/* A large array is remembered once, too, but each store must mark its card. */
+/* A large array is also remembered once, but each store must dirty its card. */
 static void remember_part(struct gc_thread *thread, struct gc_header *array, const void *start,
 			  size_t size)
 {
@@ -25,10 +24,10 @@ static void remember_part(struct gc_thread *thread, struct gc_header *array, con
 }
 
 /*
- * The first store into an old object since the last collection. Two threads may
- * come here with the same object at once: it is then remembered twice, which
- * does no harm. An object is pushed before its flag says so: a fork by another
- * thread may cut this one off anywhere (barrier_adopt).
+ * The first store into an old object since the last collection. If two threads
+ * get here with the same object, it is remembered twice, which is harmless. The
+ * object is pushed before its flag says so, because a fork by another thread may
+ * cut this one off anywhere (barrier_adopt).
  */
 void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *start, size_t size)
 {
@@ -40,8 +39,7 @@ void gc_barrier_slow(struct gc_thread *thread, struct gc_header *object, void *s
 	__atomic_fetch_and(&object->flags, (uint16_t)~GC_FLAG_TRACK_YOUNG, __ATOMIC_RELEASE);
 }
 
-/* Makes an old object gray. Between mark and push only `shading` knows that it is not yet traced.
- */
+/* Makes an old object gray. Between mark and push only `shading` records that it is not traced. */
 static void shade(struct gc_thread *thread, void *object)
 {
 	__atomic_store_n(&thread->shading, object, __ATOMIC_RELAXED);
@@ -51,8 +49,8 @@ static void shade(struct gc_thread *thread, void *object)
 	__atomic_store_n(&thread->shading, NULL, __ATOMIC_RELEASE);
 }
 
-/* A store of `value` into an object that is tracked. The store is made here, so that callers need
- * not keep their registers across the call. */
+/* Stores `value` into a tracked object. The store happens here, so that callers need not keep their
+ * registers across the call. */
 void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slot,
 		   const void *value)
 {
@@ -65,8 +63,8 @@ void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slo
 	memcpy(slot, &value, sizeof(value));
 }
 
-/* What was pushed and not yet flagged is flagged here. Unless this is the child of a fork other
- * threads run, and write to the same objects. */
+/* Sets the flags of objects that were pushed but not flagged yet. Atomic, because other threads may
+ * run and write to the same objects, except in the child of a fork. */
 void barrier_adopt(struct gc_heap *heap, struct gc_thread *thread)
 {
 	for (size_t i = 0; i < thread->remembered.count; i++) {
@@ -108,7 +106,7 @@ void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context)
 	visit_stack(&heap->remembered, visit, context);
 }
 
-/* The objects are tracked again since they were traced. */
+/* Tracing has set the objects' flags to tracked again. */
 void barrier_reset(struct gc_heap *heap)
 {
 	for (struct gc_thread *thread = heap->threads; thread; thread = thread->next)

@@ -5,17 +5,17 @@
 
 #include "heap.h"
 
-/* Calls visit for every remembered object of every thread. */
+/* Calls `visit` for every remembered object of every thread. */
 void barrier_visit(struct gc_heap *heap, gc_visit_object visit, void *context);
 
-/* After a minor collection no object is young: nothing need be remembered. */
+/* Empties the remembered sets after a minor collection, when no object is young. */
 void barrier_reset(struct gc_heap *heap);
 
-/* The thread is going, or a fork has cut it off: what it remembered and made gray stays. With the
- * heap's lock. */
+/* Takes over what the thread remembered and made gray, when it detaches or a fork has cut it off.
+ * With the heap's lock. */
 void barrier_adopt(struct gc_heap *heap, struct gc_thread *thread);
 
-/* What mutators made gray becomes known to the marking. */
+/* Passes the objects that mutators made gray to marking. */
 void barrier_gather(struct gc_heap *heap);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cards.c: which parts of a large old array were written to since the last minor collection. */
+/* cards.c: the parts of large old arrays that were written to since the last minor collection. */
 /*
- * A table of a million references into which a few are stored must not be
- * traced as a whole in each minor collection. Behind such an array lies one
- * byte, a card, for each 512 bytes of it, which the barrier makes dirty
- * (1) and the minor collection clean (0).
+ * A minor collection must not trace a table of a million references as a whole
+ * when only a few were stored. Such an array is followed by one byte, a card, for
+ * each 512 bytes of it. The barrier sets the card to dirty (1), the minor
+ * collection to clean (0).
  */
 #include "cards.h"
 #include "trace.h"
@@ -31,7 +31,7 @@ bool cards_is_dirty(const struct gc_header *array, const void *slot)
 	return chunk_of(array)->cards[card_of(array, slot)];
 }
 
-/* All references in the items that reach into the card, and in the fixed part if that does. */
+/* Visits all references of items that overlap the card, and of the fixed part if it does. */
 static void visit_card(const struct gc_type_info *type, struct gc_header *array, size_t card,
 		       gc_visit visit, void *context)
 {
@@ -56,7 +56,7 @@ void cards_visit(struct gc_heap *heap, struct gc_header *array, gc_visit visit, 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t eight;
 
-		/* Eight clean ones at once. They begin at a multiple of 8. */
+		/* Skips eight clean cards at a time, aligned to 8. */
 		memcpy(&eight, &chunk->cards[i & ~(size_t)7], sizeof(eight));
 		if (!eight)
 			i |= 7;

@@ -10,7 +10,7 @@
 #include "trace.h"
 #include "weak.h"
 
-/* Most heaps that are checked at every collection are small: they take no memory of the system. */
+/* Heaps checked at every collection are mostly small and need no further memory. */
 enum { FIRST_SLOTS = 512 };
 
 /* A hash set. */
@@ -64,7 +64,7 @@ static void set_grow(struct object_set *set)
 	set_free_slots(smaller, capacity);
 }
 
-/* True if it had not been there. */
+/* True if the object was not in the set. */
 static bool set_add(struct object_set *set, void *object)
 {
 	void **slot;
@@ -87,10 +87,10 @@ static bool set_has(const struct object_set *set, const void *object)
 struct checker {
 	struct gc_heap *heap;
 	enum check_when when;
-	const void *object; /* whose references are being checked, NULL: a root */
+	const void *object; /* the object whose references are being checked; NULL: a root */
 	struct gc_worklist work;
 	struct object_set seen; /* reachable */
-	struct object_set gray; /* of the marking under way */
+	struct object_set gray; /* during marking */
 	uint64_t old_bytes;     /* in reachable old and large objects */
 };
 
@@ -159,7 +159,7 @@ static void check_old(struct checker *checker, const void *object, size_t size)
 		checker->old_bytes += size;
 }
 
-/* While marking is under way: found in a root, or in checker->object. */
+/* During marking: checks an object found in a root or in checker->object. */
 static void check_color(const struct checker *checker, const void *object)
 {
 	const void *from = checker->object;
@@ -167,7 +167,8 @@ static void check_color(const struct checker *checker, const void *object)
 
 	if (!major_is_marking(checker->heap) || heap_is_young(checker->heap, object))
 		return;
-	/* A root, a young or a remembered object may hide white ones until the minor collection. */
+	/* Roots, young and remembered objects may refer to white ones until the minor collection.
+	 */
 	if (!settled && (!from || heap_is_young(checker->heap, from) || is_remembered(from)))
 		return;
 	if (from && (!chunk_is_marked(from) || set_has(&checker->gray, from)))
@@ -175,7 +176,7 @@ static void check_color(const struct checker *checker, const void *object)
 	verify(checker, chunk_is_marked(object), "no-black-to-white", object);
 }
 
-/* An array in pieces is gray until its last one; below it lies a number. */
+/* An array traced in pieces is gray until its last piece; the word below it is an index. */
 static void collect_gray(struct checker *checker)
 {
 	const struct gc_worklist *gray = &checker->heap->major.gray;
@@ -229,7 +230,7 @@ static void check_object(struct checker *checker, void *object)
 	checker->object = NULL;
 }
 
-/* While marking is under way and pairs wait for their keys [waits-for-key]. */
+/* During marking, while pairs wait for their keys [waits-for-key]. */
 static void check_pairs(const struct checker *checker)
 {
 	const struct gc_heap *heap = checker->heap;
@@ -249,7 +250,7 @@ static void check_pairs(const struct checker *checker)
 	}
 }
 
-/* Reachable if its key is. While marking is under way it may be white until the end. */
+/* A value is reachable if its key is. During marking it may be white until the end. */
 static void visit_pair(void *context, void *key, void **value)
 {
 	struct checker *checker = context;
@@ -276,7 +277,7 @@ static void check_thread(struct checker *checker, const struct gc_thread *thread
 		       "nothing-young", thread);
 }
 
-/* Every object that no longer is tracked must be found through a remembered set. */
+/* Every untracked old object must be in a remembered set. */
 static void check_remembered(void *context, struct gc_header *object)
 {
 	const struct checker *checker = context;
@@ -340,8 +341,8 @@ void check_heap(struct gc_heap *heap, enum check_when when)
 	set_free(&checker.gray);
 }
 
-/* Small heaps are checked at every collection, large ones once in as many bytes as they hold;
- * of the many steps only a few. */
+/* Checks small heaps at every collection, large ones after about twice as many allocated bytes as
+ * they hold, and only one in several steps. */
 void check_if_due(struct gc_heap *heap, enum check_when when)
 {
 	const uint64_t small = 1 << 20, steps = 7;

@@ -7,10 +7,10 @@
 
 enum check_when { CHECK_BEFORE, CHECK_MINOR_DONE, CHECK_STEP_DONE, CHECK_MARKED, CHECK_FULL_DONE };
 
-/* Ends the program with what is wrong. */
+/* Ends the program with a message if an invariant is broken. */
 void check_heap(struct gc_heap *heap, enum check_when when);
 
-/* The same, now and then: small heaps are checked at every collection. */
+/* The same, but not at every collection of a large heap. */
 void check_if_due(struct gc_heap *heap, enum check_when when);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* chunk.h: memory outside of the nursery: chunks, their pages, and mark bits. */
+/* chunk.h: memory outside the nursery: chunks, their pages, and mark bits. */
 /*
- * Every object outside the nursery lies in a chunk: memory aligned to 512 KiB
- * that begins with a struct gc_chunk, found by clearing the low bits of the
- * object's address. A chunk is an arena (61 pages of 8 KiB, each of one size
- * class or part of a span) or carries one large object, which may be longer
- * than 512 KiB but begins in its first page. Both have their mark bits, one
- * for each 8 bytes at which an object may begin, in the same place, so that
- * marking touches neither the object nor a table to find out what it is.
+ * Every object outside the nursery is in a chunk: memory aligned to 512 KiB that
+ * begins with a struct gc_chunk, found by clearing the low bits of the object's
+ * address. A chunk is an arena (61 pages of 8 KiB, each of one size class or part
+ * of a span) or contains one large object, which may be longer than 512 KiB but
+ * begins on its first page. Both have their mark bits, one for each 8 bytes at
+ * which an object may begin, in the same place. So marking needs neither the
+ * object nor a table to tell them apart.
  */
 #ifndef GCPROF_CHUNK_H
 #define GCPROF_CHUNK_H
@@ -21,8 +21,8 @@
 #define CHUNK_SIZE  ((size_t)512 << 10)
 #define PAGE_SIZE   ((size_t)8 << 10)
 #define CHUNK_PAGES 64
-#define SMALL_MAX   ((size_t)4096) /* larger objects get whole pages */
-#define SPAN_PAGES  32             /* of the largest span */
+#define SMALL_MAX   ((size_t)4096) /* larger objects use whole pages */
+#define SPAN_PAGES  32             /* pages of the largest span */
 
 enum gc_chunk_kind { CHUNK_ARENA = 1, CHUNK_LARGE = 2 };
 enum gc_page_kind { PAGE_FREE = 0, PAGE_SMALL, PAGE_SPAN, PAGE_SPAN_BODY, PAGE_META };
@@ -33,35 +33,35 @@ struct gc_page {
 	uint16_t live;        /* cells in use at the last sweep */
 	uint8_t kind;         /* enum gc_page_kind */
 	uint8_t class;        /* small pages: index into old.cell_size */
-	uint8_t pages;        /* spans: how many pages */
+	uint8_t pages;        /* spans: number of pages */
 	uint8_t epoch;        /* old.epoch when it was last swept or taken */
 };
 
 struct gc_chunk {
 	uint32_t kind;         /* enum gc_chunk_kind */
-	uint32_t index;        /* arenas: in old.arenas */
-	struct gc_chunk *next; /* large: list of its age */
-	size_t mapped;         /* large: bytes of the whole mapping */
-	size_t size;           /* large: of the object */
+	uint32_t index;        /* arenas: index into old.arenas */
+	struct gc_chunk *next; /* large: next of the same age */
+	size_t mapped;         /* large: size of the whole mapping */
+	size_t size;           /* large: size of the object */
 	uint32_t age;          /* large: enum gc_large_age */
-	uint32_t released;     /* arenas: given back to the system, reads as zero */
-	unsigned char *cards;  /* large arrays of references: one for each part of it, or NULL */
+	uint32_t released;     /* arenas: returned to the system, reads as zero */
+	unsigned char *cards;  /* large arrays of references: one per CARD_SHIFT part, or NULL */
 	uint64_t reserved[2];
-	uint64_t marks[CHUNK_SIZE / 8 / 64]; /* found by the marking under way */
-	uint64_t used[CHUNK_SIZE / 8 / 64]; /* arenas: found by the marking before the last sweep */
+	uint64_t marks[CHUNK_SIZE / 8 / 64]; /* set by the current marking */
+	uint64_t used[CHUNK_SIZE / 8 / 64];  /* arenas: the marks of the last sweep */
 	struct gc_page pages[CHUNK_PAGES];
 };
 
 #define META_PAGES   ((sizeof(struct gc_chunk) + PAGE_SIZE - 1) / PAGE_SIZE)
-#define LARGE_OFFSET OS_PAGE /* of a large object in its chunk */
-#define CARD_SHIFT   9       /* a card stands for 512 bytes */
+#define LARGE_OFFSET OS_PAGE /* offset of a large object in its chunk */
+#define CARD_SHIFT   9       /* a card covers 512 bytes */
 
 static inline struct gc_chunk *chunk_of(const void *object)
 {
 	return (struct gc_chunk *)((uintptr_t)object & ~(uintptr_t)(CHUNK_SIZE - 1));
 }
 
-/* True if it is a large object: nothing else begins there in a chunk. Reads no memory. */
+/* True for a large object: nothing else begins at that offset. Reads no memory. */
 static inline bool chunk_is_large(const void *object)
 {
 	return ((uintptr_t)object & (CHUNK_SIZE - 1)) == LARGE_OFFSET;
@@ -79,7 +79,7 @@ static inline bool chunk_is_marked(const void *object)
 	return chunk_of(object)->marks[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Marks the object; true if it was not marked before. */
+/* Marks the object; true if it was unmarked. */
 static inline bool chunk_mark(const void *object)
 {
 	size_t bit = chunk_bit(object);
@@ -92,7 +92,7 @@ static inline bool chunk_mark(const void *object)
 	return true;
 }
 
-/* The same for mutators: several at once, while no thread collects. */
+/* The same for mutators, concurrently, while no thread collects. */
 static inline bool chunk_mark_shared(const void *object)
 {
 	size_t bit = chunk_bit(object);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* collect.c: the order of events in a collection, and what is reported of it. */
+/* collect.c: the order of events in a collection, and its reporting. */
 #include "collect.h"
 #include "barrier.h"
 #include "check.h"
@@ -12,7 +12,7 @@
 #include "nursery.h"
 #include "sampler.h"
 
-/* A collection under way: what its end must know of its beginning. */
+/* The current collection: data from its begin that its end needs. */
 struct gc_collection {
 	uint64_t begin;
 	uint64_t majors; /* major collections so far */
@@ -92,7 +92,7 @@ static void run_minor(struct gc_thread *self, uint32_t reason)
 	end(heap, &c);
 }
 
-/* Behind a minor collection: the nursery is empty and the world still stopped. */
+/* After a minor collection, with the nursery empty and the world still stopped. */
 static void run_full(struct gc_heap *heap, uint32_t reason)
 {
 	struct gc_collection c;
@@ -104,7 +104,7 @@ static void run_full(struct gc_heap *heap, uint32_t reason)
 	end(heap, &c);
 }
 
-/* Behind a minor collection, or, with `self`, when the world is still to be stopped. */
+/* After a minor collection or, with `self`, before the world is stopped. */
 static void run_step(struct gc_heap *heap, struct gc_thread *self, uint32_t reason)
 {
 	struct gc_collection c;
@@ -120,7 +120,7 @@ static void run_step(struct gc_heap *heap, struct gc_thread *self, uint32_t reas
 	end(heap, &c);
 }
 
-/* A minor collection and what follows it. As the collector. */
+/* Runs a minor collection and what follows it. As the collector. */
 static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t reason)
 {
 	struct gc_heap *heap = self->heap;
@@ -136,7 +136,7 @@ static void collect(struct gc_thread *self, enum collect_kind kind, uint32_t rea
 		run_step(heap, NULL, GCPROF_REASON_THRESHOLD);
 }
 
-/* The threads go on. */
+/* Restarts the threads. */
 static void end_stop(struct gc_thread *self)
 {
 	gcprof_stop_end(self->sampler);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* finalize.c: functions that the program wants called when an object has died. */
+/* finalize.c: functions that the program registers for the death of an object. */
 /*
- * Light ones run inside the collection that finds the object dead, with its
- * memory still there for the last time; they may touch nothing of the heap.
+ * Light finalizers run inside the collection that finds the object dead, while its
+ * memory still exists; they must not touch the rest of the heap.
  *
- * Ordered ones may do anything: allocate, and store the object somewhere so that
- * it lives again. So a minor collection takes these objects for roots. At the
- * end of marking one pass goes through the list, the newest first: an object that
- * is unmarked in its turn is raised. When what it refers to is marked it becomes ready,
- * and the next one has its turn. So what a dead object refers to waits for a later collection,
- * unless it was added after it. Ready ones are roots until a thread has called their
- * functions, outside the collector.
+ * Ordered finalizers may do anything: allocate, and store the object somewhere so
+ * that it lives again. So a minor collection treats their objects as roots. At the
+ * end of marking one pass scans the list, the newest first: an object that is
+ * unmarked when the pass reaches it is raised. When everything that it refers to
+ * is marked it becomes ready, and the pass continues. So what a dead object refers
+ * to waits for a later collection, unless its finalizer was added later. Ready
+ * objects are roots until a thread has called their functions, outside the
+ * collector.
  *
- * Each list has the newest first. Only the pass under way takes entries out of the
- * lists of old objects, so the place where it goes on stays valid between steps.
+ * Each list has the newest first. Only the current pass removes entries from the
+ * lists of old objects, so its position stays valid between steps.
  */
 #include "finalize.h"
 #include "gray.h"
@@ -64,7 +65,7 @@ static void run_and_free(struct gc_finalizer *entry, struct gc_thread *thread)
 	free(entry);
 }
 
-/* Young objects that survived are old, light finalizers of the others run. */
+/* Moves entries of survivors to the old list; runs the light finalizers of the others. */
 static void finish_minor(struct gc_heap *heap, enum gc_finalizer_kind kind, gc_survivor survivor)
 {
 	struct gc_final *final = &heap->final;
@@ -92,7 +93,7 @@ void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 	finish_minor(heap, GC_FINALIZER_ORDERED, survivor);
 }
 
-/* Where the pass under way goes on, or a new one begins. */
+/* Where the current pass continues, or a new one begins. */
 static struct gc_finalizer **place(struct gc_final *final, enum gc_finalizer_kind kind)
 {
 	return final->at ? final->at : &final->old[kind];
@@ -181,7 +182,7 @@ static struct gc_finalizer *take_ready(struct gc_heap *heap)
 	return entry;
 }
 
-/* Finalizers do not interrupt each other in one thread. */
+/* Finalizers in one thread do not nest. */
 void finalize_run(struct gc_thread *thread)
 {
 	struct gc_finalizer *entry;

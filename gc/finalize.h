@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* finalize.h: functions that the program wants called when an object has died. */
+/* finalize.h: functions that the program registers for the death of an object. */
 #ifndef GCPROF_FINALIZE_H
 #define GCPROF_FINALIZE_H
 
 #include "heap.h"
 
-/* Visits the objects of a list. */
+/* Visits the objects of `list`. */
 void finalize_visit(struct gc_finalizer *list, gc_visit visit, void *context);
 
-/* The end of a minor collection. Runs light finalizers of what died. */
+/* Ends a minor collection: runs the light finalizers of dead objects. */
 void finalize_finish_minor(struct gc_heap *heap, gc_survivor survivor);
 
-/* After marking, with nothing gray: goes through ordered finalizers, up to so many (which it counts
- * down) or the first whose object is dead. That is raised, and gray. False: none is left. */
+/* After marking, with nothing gray: scans ordered finalizers, at most *items (which it decrements),
+ * up to the first with a dead object. That object is raised and becomes gray. False: none is left.
+ */
 bool finalize_next_ordered(struct gc_heap *heap, size_t *items);
 
-/* With nothing gray again: what was raised becomes ready, if anything was. Until then the program
- * must not get it: what it refers to may be white. */
+/* With nothing gray again: makes the raised finalizer ready, if there is one. Until then the
+ * program must not see the object, because it may refer to white ones. */
 void finalize_make_ready(struct gc_heap *heap);
 
-/* Runs the light finalizers of dead old objects, going through so many; true if there are more. */
+/* Scans up to `items` light finalizers and runs those of dead old objects; true if there are more.
+ */
 bool finalize_light(struct gc_heap *heap, gc_survivor survivor, size_t items);
 
-/* The marks are about to be forgotten. */
+/* Call it before the marks are discarded. */
 void finalize_abandon(struct gc_heap *heap);
 
-/* There are ready ones. Any thread. */
+/* Whether any finalizer is ready. Any thread. */
 bool finalize_is_due(const struct gc_heap *heap);
 
-/* Runs them, the first that became ready first. A thread, outside of collections. */
+/* Runs ready finalizers in the order in which they became ready. A thread, outside collections. */
 void finalize_run(struct gc_thread *thread);
 
-/* The heap is closed, its objects are still there: light ones run, ordered ones do not. */
+/* Runs light finalizers when the heap is destroyed, while its objects exist; drops ordered ones. */
 void finalize_free(struct gc_heap *heap);
 
 #endif

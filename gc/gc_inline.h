@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_inline.h: what is inlined into callers: allocation, write barrier, frames, safepoint. */
+/* gc_inline.h: fast paths inlined into callers: allocation, write barrier, frames, safepoint. */
 /*
- * Sampling adds nothing here: the allocation limit is the only thing that is
- * compared, and limit.c alone decides where it lies. A test disassembles these
- * functions built with and without sampling and compares them.
+ * Sampling adds no instruction here: the only comparison is with the allocation
+ * limit, which limit.c sets. A test disassembles these functions built with and
+ * without sampling and compares them.
  */
 #ifndef GCPROF_GC_INLINE_H
 #define GCPROF_GC_INLINE_H
@@ -17,19 +17,19 @@
 #define GC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define GC_ALIGN(size) (((size) + 7) & ~(size_t)7)
 
-/* The part of struct gc_thread that is inlined. Only the collector writes `limit`. */
+/* The start of struct gc_thread, for inlined code. Only the collector writes `limit`. */
 struct gc_thread_head {
 	char *free;              /* next free byte of the thread's nursery buffer */
-	char *limit;             /* allocations that would end past it take the slow path */
+	char *limit;             /* an allocation that would end beyond it takes the slow path */
 	struct gc_anchor anchor; /* the innermost shadow-stack frame */
-	size_t large_size;       /* objects from this size on are never in the nursery */
+	size_t large_size;       /* objects of this size or more are never in the nursery */
 };
 
 enum gc_flag {
-	GC_FLAG_TRACK_YOUNG = 1, /* old object, not yet remembered: a store into it must be seen */
-	GC_FLAG_CARDS = 2,       /* a large array: every store must be seen, for its place */
-	GC_FLAG_REMEMBERED = 4,  /* a large array that is remembered, with its dirty cards */
-	GC_FLAG_KEY = 8,         /* ephemerons wait for the object to be marked */
+	GC_FLAG_TRACK_YOUNG = 1, /* old object, not remembered: stores into it take the slow path */
+	GC_FLAG_CARDS = 2,       /* large array: every store must dirty a card */
+	GC_FLAG_REMEMBERED = 4,  /* large array that is remembered, with its dirty cards */
+	GC_FLAG_KEY = 8,         /* ephemerons wait for this object to be marked */
 };
 
 /* Slow paths; call the functions below instead. */
@@ -41,8 +41,8 @@ void gc_write_slow(struct gc_thread *thread, struct gc_header *object, void *slo
 void gc_safepoint_slow(struct gc_thread *thread);
 
 /*
- * A new object of `size` bytes (sizeof its struct), zeroed but for its header.
- * May collect: see gc.h. Returns NULL only if an out-of-memory function said so.
+ * Allocates an object of `size` bytes (sizeof its struct), zeroed except for its
+ * header. May collect: see gc.h. NULL only if an out-of-memory function asked for it.
  */
 static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size)
 {
@@ -59,13 +59,13 @@ static inline void *gc_alloc(struct gc_thread *thread, gc_type type, size_t size
 #define GC_NEW(thread, type, struct_type) \
 	((struct_type *)gc_alloc(thread, type, sizeof(struct_type)))
 
-/* A new array of `length` zeroed items, its length already stored. May collect. */
+/* Allocates an array of `length` zeroed items and stores its length. May collect. */
 static inline void *gc_alloc_array(struct gc_thread *thread, gc_type type, uint64_t length)
 {
 	return gc_alloc_array_slow(thread, type, length);
 }
 
-/* Lets a waiting collection run; call it in loops that allocate nothing. May collect. */
+/* Lets a pending collection run; call it in loops that allocate nothing. May collect. */
 static inline void gc_safepoint(struct gc_thread *thread)
 {
 	struct gc_thread_head *head = (struct gc_thread_head *)thread;
@@ -73,14 +73,14 @@ static inline void gc_safepoint(struct gc_thread *thread)
 		gc_safepoint_slow(thread);
 }
 
-/* Stores `value` (or NULL) into the reference at `slot`, which lies in `object`. */
+/* Stores `value` (or NULL) into the reference at `slot`, inside `object`. */
 static inline void gc_write(struct gc_thread *thread, void *object, void *slot, const void *value)
 {
 	struct gc_header *header = (struct gc_header *)object;
 	if (GC_UNLIKELY(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & GC_FLAG_TRACK_YOUNG))
 		gc_write_slow(thread, header, slot, value);
 	else
-		memcpy(slot, &value, sizeof(value)); /* a store: the slot has a type of its own */
+		memcpy(slot, &value, sizeof(value)); /* memcpy: the slot has its own pointer type */
 }
 
 /* The same for item `index` of an array whose items are references. */
@@ -91,8 +91,8 @@ static inline void gc_array_write(struct gc_thread *thread, void *array, void **
 }
 
 /*
- * Copies `size` bytes of references, or of items that contain some, to `to` in
- * `object` from anywhere; the two may overlap. One barrier for all of them.
+ * Copies `size` bytes of references, or of items that contain references, from
+ * anywhere to `to` inside `object`, with one barrier. The two may overlap.
  */
 static inline void gc_array_copy(struct gc_thread *thread, void *object, void *to, const void *from,
 				 size_t size)
@@ -105,9 +105,8 @@ static inline void gc_array_copy(struct gc_thread *thread, void *object, void *t
 }
 
 /*
- * Pushes a frame with `nslots` references, which follow the header directly and
- * are set to NULL here. Frames are popped in reverse order, in the function
- * that pushed them.
+ * Pushes a frame with `nslots` references, which directly follow the header, and
+ * sets them to NULL. The function that pushes frames pops them in reverse order.
  */
 static inline void gc_frame_push(struct gc_thread *thread, struct gc_frame *frame, uint32_t code,
 				 uint32_t nslots)
@@ -119,8 +118,8 @@ static inline void gc_frame_push(struct gc_thread *thread, struct gc_frame *fram
 	frame->pc = 0;
 	frame->nslots = nslots;
 	frame->reserved = 0;
-	/* A profiler may read headers between any two instructions; the collector reads slots in
-	 * calls only, so the compiler need not zero one that is set before. */
+	/* A profiler may read headers between any two instructions. The collector reads slots only
+	 * in calls, so the compiler may omit zeroing a slot that is set before the next call. */
 	__asm__ volatile("" : : "m"(*frame));
 	*(volatile uint64_t *)&anchor->top = (uint64_t)(uintptr_t)frame;
 	memset(slots, 0, nslots * sizeof(*slots));
@@ -150,10 +149,10 @@ static inline void gc_frame_pop(struct gc_thread *thread, struct gc_frame *frame
 #define GC_FRAME_END(thread, name) gc_frame_pop(thread, &name.header)
 
 /*
- * gc_alloc() for a caller that holds one or two references in local variables:
- * `one` and `two` are the addresses of these, `two` may be NULL. They lie in a
- * frame on the slow path only, and are up to date behind it. Keep them local
- * variables whose addresses go nowhere else, and they stay in registers.
+ * gc_alloc() for a caller that holds one or two references in local variables;
+ * `one` and `two` are the addresses of the variables, `two` may be NULL. Only the
+ * slow path puts the references in a frame, and updates the variables afterwards.
+ * The variables stay in registers if their addresses are used nowhere else.
  */
 static inline void *gc_alloc_keeping(struct gc_thread *thread, gc_type type, size_t size, void *one,
 				     void *two)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gray.h: objects that marking has reached and not yet traced. */
+/* gray.h: objects that marking has reached but not traced. */
 #ifndef GCPROF_GRAY_H
 #define GCPROF_GRAY_H
 

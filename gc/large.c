@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* large.c: objects too large to copy: each in a mapping of its own, young until a collection. */
+/* large.c: large objects, each in its own mapping; they never move. */
 #include "large.h"
 #include "cards.h"
 
 /* Young large objects start a collection when they outgrow this many nurseries. */
 enum { YOUNG_NURSERIES = 4 };
 
-/* Freed mappings of up to a nursery together are kept. One may be larger than needed by this part.
- */
+/* Freed mappings are kept for reuse, up to one nursery in total. A reused mapping may be larger
+ * than needed by this fraction. */
 enum { SPARE_FIT = 4 };
 
-/* The part of a mapping that must be in memory to clear it here. */
+/* The fraction of a mapping that must be resident for clear() to zero it. */
 enum { RESIDENT = 2 };
 
 static size_t mapping_size(size_t size, bool with_cards)
@@ -62,8 +62,8 @@ void large_free_spare(struct gc_heap *heap)
 	heap->large.spare_bytes = 0;
 }
 
-/* Where most pages were touched, clearing them is faster than having the system do it page by page;
- * where few were, it can forget these, and will not be asked for the others. */
+/* If most pages are resident, zeroing them is faster than page faults. If few are, the system drops
+ * these, and the others cost nothing. */
 static void clear(void *memory, size_t size)
 {
 	if (os_resident(memory, size) > size / RESIDENT)
@@ -72,7 +72,7 @@ static void clear(void *memory, size_t size)
 		os_release(memory, size);
 }
 
-/* Zeroed memory behind a header that says how much of it there is. NULL: the system refused. */
+/* Returns zeroed memory with `mapped` set. NULL: the system refused. */
 static struct gc_chunk *get_chunk(struct gc_heap *heap, size_t mapped)
 {
 	size_t alignment = mapped >= 4 * CHUNK_SIZE ? 4 * CHUNK_SIZE : CHUNK_SIZE;
@@ -142,7 +142,7 @@ static void make_old(struct gc_heap *heap, struct gc_chunk *chunk)
 
 	object->flags = chunk->cards ? GC_FLAG_TRACK_YOUNG | GC_FLAG_CARDS : GC_FLAG_TRACK_YOUNG;
 	chunk->age = LARGE_OLD;
-	/* Marking passed it by while it was young; now it is gray. */
+	/* Marking ignored it while it was young; now it is gray. */
 	set_mark(chunk, major_is_marking(heap));
 	if (major_is_marking(heap)) {
 		worklist_push(&heap->major.gray, object);
@@ -187,7 +187,7 @@ void large_begin_sweeping(struct gc_heap *heap)
 	heap->large.old = NULL;
 }
 
-/* Gives back the end of the mapping; true if that was all of it. Unmapping takes time by size. */
+/* Unmaps a part at the end, since the cost grows with the size; true if that was all of it. */
 static bool release_some(struct gc_heap *heap, struct gc_chunk *chunk, size_t *budget)
 {
 	if (chunk->mapped <= *budget) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lifecycle.c: a heap's life, and its statistics. */
+/* lifecycle.c: creates and destroys heaps; fork, exit, and statistics. */
 #include "barrier.h"
 #include "finalize.h"
 #include "large.h"
@@ -21,7 +21,7 @@ static pthread_mutex_t heaps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gc_heap *heaps;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* Locks in one order, so that the child finds no structure half changed. */
+/* Takes all locks in one order, so that the child finds consistent data. */
 static void fork_prepare(void)
 {
 	pthread_mutex_lock(&heaps_lock);
@@ -45,7 +45,7 @@ static void fork_child(void)
 	}
 }
 
-/* The process ends: a thread that still collects keeps its sums. */
+/* At exit. Sums of a heap that is still collecting are not reported. */
 __attribute__((destructor)) static void flush_all(void)
 {
 	if (pthread_mutex_trylock(&heaps_lock))
@@ -154,7 +154,7 @@ void gc_heap_destroy(struct gc_heap *heap)
 	free(heap);
 }
 
-/* What the calling thread allocated since it was last accounted. No other thread can know. */
+/* The calling thread's bytes that are not accounted yet. Only the thread itself can know. */
 static uint64_t own_bytes(const struct gc_heap *heap)
 {
 	uint64_t bytes = 0;

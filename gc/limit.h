@@ -5,14 +5,14 @@
 
 #include "heap.h"
 
-/* Where the limit belongs when the thread need not stop. */
+/* The limit while the thread need not stop. */
 char *limit_wanted(const struct gc_thread *thread);
 
-/* One of its reasons changed. The thread itself, or in a stop. */
+/* Recomputes the limit after one of its reasons changed. The thread itself, or in a stop. */
 void limit_update(struct gc_thread *thread);
 
-/* Makes the thread leave its fast path at its next allocation or safepoint, almost always. Any
- * thread. */
+/* Makes the thread take the slow path at its next allocation or safepoint, unless it races with
+ * limit_update(). Any thread. */
 void limit_request(struct gc_thread *thread);
 
 /* Takes the thread's buffer away. The thread itself, or in a stop. */

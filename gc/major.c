@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* major.c: the major collection: its phases, and how fast it goes. */
+/* major.c: the major collection: its phases and its pace. */
 /*
  *	scanning     nothing to do: the old generation is below its threshold
- *	marking      from the roots; ends behind a minor collection, when nothing is gray
- *	sweeping     finds free memory, gives some of it back
- *	finalizing   the program runs the finalizers of what died
+ *	marking      from the roots; ends after a minor collection, when nothing is gray
+ *	sweeping     finds free memory, returns some of it to the system
+ *	finalizing   the program runs the finalizers of dead objects
  *
- * A step does a bounded part of a phase's work. Steps are made each time that a
- * part of the nursery was used up or a large object is allocated, so they are
- * many and short, and one follows each minor collection. Their work is in
- * proportion to what was allocated and promoted since, never to the size of the
- * heap, and is counted in bytes, never in time: the same program makes the same
- * steps.
+ * A step does a bounded part of a phase's work. A step runs each time that a part
+ * of the nursery is used up or a large object is allocated, so steps are many and
+ * short, and one follows each minor collection. Their work is proportional to the
+ * bytes allocated and promoted since the last step, not to the size of the heap.
+ * It is measured in bytes, not in time: the same program makes the same steps.
  */
 #include "major.h"
 #include "after_mark.h"
@@ -22,32 +21,32 @@
 #include "pairs.h"
 #include "sweep.h"
 
-/* A nursery is used up in so many steps, or fewer if it has fewer buffers. */
+/* Number of steps per nursery; fewer if it has fewer buffers. */
 enum { STEPS = 64 };
 
-/* Work of marking (see mark.c) for each byte allocated, and for each byte promoted besides. */
+/* Marking work (see mark.c) per byte allocated, and in addition per byte promoted. */
 enum { MARK_ALLOCATED = 4, MARK_PROMOTED = 4 };
 
-/* What was promoted is spread over as many steps as will come before the next minor collection if
- * that one uses as much of the nursery, at least such a part. */
+/* Work for promoted bytes is spread over the expected steps before the next minor collection: as
+ * many as for the nursery used last time, but at least for this part of a nursery. */
 enum { LEAST_USED = 8 };
 
-/* Large objects may be much at once: beyond the first step's share, a byte for so many of them. */
+/* Large objects add much at once: marking work of one byte for this many of their bytes. */
 enum { MARK_LARGE = 16 };
 
-/* At so many times the threshold marking is finished in one step after all. */
+/* At this multiple of the threshold, marking is finished in one step. */
 enum { OVERRUN = 2 };
 
-/* A nursery of which so many such parts were used is long enough for steps of its own. */
+/* If this many step intervals of the nursery were used, steps will get their own stops. */
 enum { LONG_USED = 4 };
 
-/* Bytes swept for each byte allocated. */
+/* Bytes swept per byte allocated. */
 enum { SWEEP_ALLOCATED = 16 };
 
-/* Ephemerons, weak references, finalizers or samples gone through in a step. */
+/* Ephemerons, weak references, finalizers or samples processed in a step. */
 enum { AFTER_MARK_ITEMS = 1000 };
 
-/* Each time that marking nearly ended the next try may do twice as much, up to this power of 2. */
+/* Each time that marking nearly ends, the next attempt may do twice as much, up to this power. */
 enum { TRIES_MAX = 20 };
 
 void major_init(struct gc_heap *heap)
@@ -79,13 +78,13 @@ bool major_is_wanted(const struct gc_heap *heap)
 	return heap->major.phase != GCPROF_PHASE_SCANNING || is_over_threshold(heap);
 }
 
-/* Bytes of the nursery between two steps. Stopping several threads takes a while: do it less. */
+/* Bytes of the nursery between two steps. Stopping several threads is slow, so do it less often. */
 static size_t step_interval(const struct gc_heap *heap)
 {
 	return heap->n_threads > 1 ? 2 * heap->major.interval : heap->major.interval;
 }
 
-/* There is something to do without a minor collection. */
+/* Whether steps can make progress without a minor collection. */
 static bool has_steps(const struct gc_heap *heap)
 {
 	const struct gc_major *major = &heap->major;
@@ -94,7 +93,8 @@ static bool has_steps(const struct gc_heap *heap)
 	       (major->phase == GCPROF_PHASE_MARKING && (major->gray.count || pairs_to_walk(heap)));
 }
 
-/* Says when the next step is due: soon, unless only a minor collection brings us further. */
+/* Sets when the next step is due: one interval from now, or never if only a minor collection can
+ * make progress. */
 static void plan(struct gc_heap *heap)
 {
 	struct gc_major *major = &heap->major;
@@ -120,7 +120,7 @@ static void end_marking(struct gc_heap *heap)
 	enter_phase(heap, GCPROF_PHASE_SWEEPING);
 }
 
-/* The program may still be at it. */
+/* The program may still be running finalizers. */
 static void end_finalizing(struct gc_heap *heap)
 {
 	if (!finalize_is_due(heap))
@@ -138,8 +138,8 @@ static bool is_overrun(const struct gc_heap *heap)
 	return heap->old.bytes + heap->large.bytes > OVERRUN * heap->threshold;
 }
 
-/* How much to mark in this step: its share of what the time until the next minor collection
- * asks for, and what large objects ask for at once. */
+/* How much to mark in this step: its share of the work until the next minor collection, plus work
+ * for large objects. */
 static uint64_t mark_budget(const struct gc_heap *heap)
 {
 	const struct gc_major *major = &heap->major;
@@ -153,14 +153,14 @@ static uint64_t mark_budget(const struct gc_heap *heap)
 	       << major->tries;
 }
 
-/* What large arrays that were promoted since made gray is marked again: it was before. */
-static void settle_step(struct gc_heap *heap)
+/* Runs a part of the work after marking; ends marking when all is done. */
+static void after_mark_step(struct gc_heap *heap)
 {
 	if (after_mark_some(heap, is_overrun(heap) ? SIZE_MAX : AFTER_MARK_ITEMS))
 		end_marking(heap);
 }
 
-/* Nothing is gray; true if that is still so and all ephemerons had their turn. */
+/* With nothing gray: true if that is still so and all ephemerons were visited. */
 static bool walk_pairs(struct gc_heap *heap)
 {
 	pairs_walk(heap, is_overrun(heap) ? SIZE_MAX : AFTER_MARK_ITEMS);
@@ -168,31 +168,31 @@ static bool walk_pairs(struct gc_heap *heap)
 }
 
 /*
- * Marking can only end when the nursery is empty and the roots were just
- * traced, which is so behind a minor collection. That may have made gray what one
- * step cannot mark, a large array for instance, and the next one again.
+ * Marking can only end when the nursery is empty and the roots were just traced,
+ * that is, after a minor collection. That collection may have made gray more than
+ * one step can mark, such as a large array, and so may the next one.
  */
-static void mark_step(struct gc_heap *heap, bool behind_minor)
+static void mark_step(struct gc_heap *heap, bool after_minor)
 {
 	struct gc_major *major = &heap->major;
 	bool done = mark_some(heap, mark_budget(heap));
 
 	if (done && major->stage == AFTER_MARK_NOTHING)
 		done = walk_pairs(heap);
-	if (done && behind_minor && major->stage == AFTER_MARK_NOTHING)
+	if (done && after_minor && major->stage == AFTER_MARK_NOTHING)
 		after_mark_begin(heap);
 	if (done && major->stage != AFTER_MARK_NOTHING)
-		settle_step(heap);
-	else if (behind_minor && major->drained && major->tries < TRIES_MAX)
+		after_mark_step(heap);
+	else if (after_minor && major->drained && major->tries < TRIES_MAX)
 		major->tries++;
-	major->drained = done && !behind_minor;
+	major->drained = done && !after_minor;
 }
 
 /*
- * Behind a minor collection that took its time a step can wait for the next
- * part of the nursery, so that each is a stop of its own: unless only now
- * marking can end, or nurseries are so short that the next collection comes
- * before that.
+ * After a minor collection, the next step can wait until the next part of the
+ * nursery is used, so that each is a separate stop. It cannot if marking can end
+ * only now, or if so little of the nursery is used that the next collection would
+ * come first.
  */
 bool major_step_can_wait(struct gc_heap *heap)
 {
@@ -207,14 +207,14 @@ bool major_step_can_wait(struct gc_heap *heap)
 	return true;
 }
 
-void major_step(struct gc_heap *heap, bool behind_minor)
+void major_step(struct gc_heap *heap, bool after_minor)
 {
 	switch (heap->major.phase) {
 	case GCPROF_PHASE_SCANNING:
 		begin_marking(heap);
 		break;
 	case GCPROF_PHASE_MARKING:
-		mark_step(heap, behind_minor);
+		mark_step(heap, after_minor);
 		break;
 	case GCPROF_PHASE_SWEEPING:
 		if (sweep_some(heap, 1 + SWEEP_ALLOCATED * step_interval(heap) / CHUNK_SIZE))
@@ -229,8 +229,8 @@ void major_step(struct gc_heap *heap, bool behind_minor)
 }
 
 /*
- * One under way cannot become a whole one: what died since it was marked would
- * stay. Its marks are forgotten.
+ * An incremental marking in progress cannot be completed instead: objects that
+ * died since they were marked would survive. Its marks are discarded.
  */
 void major_full(struct gc_heap *heap)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* major.h: the major collection: its phases, and how fast it goes. */
+/* major.h: the major collection: its phases and its pace. */
 #ifndef GCPROF_MAJOR_H
 #define GCPROF_MAJOR_H
 
@@ -7,19 +7,19 @@
 
 void major_init(struct gc_heap *heap);
 
-/* One is under way, or should begin. */
+/* Whether a major collection is in progress or should begin. */
 bool major_is_wanted(const struct gc_heap *heap);
 
-/* After a minor collection: the step can be a stop of its own, later. */
+/* After a minor collection: whether the next step can wait for a later stop of its own. */
 bool major_step_can_wait(struct gc_heap *heap);
 
-/* One step. */
-void major_step(struct gc_heap *heap, bool behind_minor);
+/* Runs one step. `after_minor`: immediately after a minor collection, in the same stop. */
+void major_step(struct gc_heap *heap, bool after_minor);
 
-/* A whole major collection, after a minor one. */
+/* Runs a complete major collection, after a minor one. */
 void major_full(struct gc_heap *heap);
 
-/* Hints: asked for outside the lock. */
+/* Hints, read without the lock. */
 static inline bool major_has_work(const struct gc_heap *heap)
 {
 	return __atomic_load_n(&heap->major.next_step, __ATOMIC_RELAXED) != SIZE_MAX;

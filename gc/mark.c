@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* mark.c: marks what is reachable in the old generation, all at once or in steps. */
 /*
- * Old objects are white (no mark), gray (marked, and waiting on the gray stack)
- * or black (marked, and their references were traced). Marking is done when
- * nothing is gray. Between two steps the program runs on and may store a white
- * object into a black one; the barrier remembers the black one, as it does for
- * young objects, and the next minor collection makes the white one gray (see
- * minor.c). So after a minor collection no black object refers to a white one
- * [no-black-to-white], and neither does a root.
+ * Old objects are white (no mark), gray (marked, and waiting on the gray stack) or
+ * black (marked, with their references traced). Marking is done when nothing is
+ * gray. Between two steps the program may store a white object into a black one.
+ * The barrier makes the white one gray, or remembers the black one, and then the
+ * next minor collection makes the white one gray (barrier.c, minor.c). So after a
+ * minor collection no black object refers to a white one [no-black-to-white], and
+ * neither does a root.
  *
- * Young objects do not count here: the minor collection will mark them
- * as it promotes them.
+ * Young objects are ignored here: the minor collection marks them as it promotes
+ * them.
  */
 #include "mark.h"
 #include "gray.h"
@@ -20,21 +20,21 @@
 #include "roots.h"
 #include "trace.h"
 
-/* Objects wait this long between being prefetched and being traced. */
+/* Number of objects between prefetching one and tracing it. */
 enum { AHEAD = 16 };
 
-/* Items of an array that are traced at once; the rest waits on the gray stack. */
+/* Items of an array traced at a time; the rest waits on the gray stack. */
 enum { PIECE = 512 };
 
-/* What an object and a reference in it cost, so that a node of two and 32 bytes costs 64. Most of
- * the time goes into waiting for the marks of what is referred to. */
+/* Cost of an object and of a reference in it; a node with two references costs 64. Most of the time
+ * is spent waiting for the mark bits of referenced objects. */
 enum { OBJECT_COST = 16, REFERENCE_COST = 24 };
 
-/* Ephemerons of one key that are visited at once; what each costs. */
+/* Ephemerons of one key visited at a time, and the cost of each. */
 enum { PAIRS = 64, PAIR_COST = 64 };
 
-/* A word on the gray stack may have one of these: it is an array whose next item's number lies
- * below it; it is an object for whose mark ephemerons wait. */
+/* Tags of words on the gray stack: an array with the index of its next item below it on the stack;
+ * an object for whose mark ephemerons wait. */
 #define IN_PIECES ((uintptr_t)1)
 #define IS_KEY    ((uintptr_t)2)
 #define TAGS      (IN_PIECES | IS_KEY)
@@ -55,10 +55,10 @@ static void push_rest(struct gc_heap *heap, void *array, uint64_t from)
 	worklist_push(&heap->major.gray, tagged(array, IN_PIECES));
 }
 
-/* The mark of what the slot refers to: in a large heap it is in no cache. */
+/* Prefetches the mark bits of the referenced object, which are rarely cached in a large heap. */
 static inline void prefetch_mark(void *context, void **slot)
 {
-	uintptr_t chunk = (uintptr_t)chunk_of(*slot); /* there is none for NULL */
+	uintptr_t chunk = (uintptr_t)chunk_of(*slot); /* 0 for NULL */
 	size_t offset = offsetof(struct gc_chunk, marks) + chunk_bit(*slot) / 64 * 8;
 
 	(void)context;
@@ -70,7 +70,7 @@ static uint64_t at_most(uint64_t number, uint64_t limit)
 	return number < limit ? number : limit;
 }
 
-/* Each few items are prefetched while those before them are traced. */
+/* Prefetches the next items while the previous ones are traced. */
 static void trace_ahead(struct gc_heap *heap, const struct gc_type_info *type, void *array,
 			uint64_t from, uint64_t to)
 {
@@ -112,7 +112,7 @@ static inline void count(struct gc_heap *heap, size_t size)
 		heap->major.live_large += size;
 }
 
-/* A gray object becomes black; returns what it cost. */
+/* Makes a gray object black; returns the cost. */
 static inline uint64_t trace(struct gc_heap *heap, void *object)
 {
 	const struct gc_type_info *type = type_of(heap, object);
@@ -141,7 +141,7 @@ static uint64_t trace_tagged(struct gc_heap *heap, void *word)
 	return (uintptr_t)word & IS_KEY ? trace_pairs(heap, object) : trace_piece(heap, object);
 }
 
-/* The next gray object, NULL if the budget is used up; what is tagged is traced here and now. */
+/* The next gray object; NULL if the budget is used up. Traces tagged words itself. */
 static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 {
 	struct gc_worklist *gray = &heap->major.gray;
@@ -158,7 +158,7 @@ static inline void *pop(struct gc_heap *heap, uint64_t *cost, uint64_t budget)
 	return NULL;
 }
 
-/* A short queue between the stack and the tracing hides the way to memory. */
+/* A short queue between the stack and the tracing hides memory latency. */
 bool mark_spend(struct gc_heap *heap, uint64_t *budget)
 {
 	void *queue[AHEAD] = {NULL};

@@ -5,16 +5,16 @@
 
 #include "heap.h"
 
-/* Makes gray what roots refer to. The nursery is empty, the marks are clear. */
+/* Makes objects gray that roots refer to. The nursery is empty, the marks are clear. */
 void mark_begin(struct gc_heap *heap);
 
-/* Traces gray objects that cost about `budget`; true when nothing is gray. */
+/* Traces gray objects at a cost of about `budget`; true when nothing is gray. */
 bool mark_some(struct gc_heap *heap, uint64_t budget);
 
-/* The same; takes from *budget what they cost. */
+/* The same; subtracts the cost from *budget. */
 bool mark_spend(struct gc_heap *heap, uint64_t *budget);
 
-/* Forgets what was marked so far. */
+/* Discards the marks so far. */
 void mark_abandon(struct gc_heap *heap);
 
 #endif

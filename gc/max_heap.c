@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* max_heap.c: a heap's maximum, memory outside of it, and what to do when there is no more. */
+/* max_heap.c: a heap's maximum, memory outside the heap, and refused memory. */
 #include "max_heap.h"
 #include "collect.h"
 #include "finalize.h"
 #include "limit.h"
 #include "nursery.h"
 
-/* Memory outside the heap brings on a minor collection when it outgrows so many nurseries. */
+/* Memory outside the heap triggers a minor collection each time it grows by this many nurseries. */
 enum { PRESSURE_NURSERIES = 8 };
 
 void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *context)
@@ -17,7 +17,7 @@ void gc_on_out_of_memory(struct gc_heap *heap, gc_out_of_memory function, void *
 	pthread_mutex_unlock(&heap->lock);
 }
 
-/* A full nursery may survive as a whole. */
+/* Counts the nursery as if it survived as a whole. */
 static bool fits(struct gc_heap *heap, size_t size)
 {
 	uint64_t bytes;
@@ -28,8 +28,8 @@ static bool fits(struct gc_heap *heap, size_t size)
 	return bytes <= heap->options.max_heap && size <= heap->options.max_heap - bytes;
 }
 
-/* Asks the program, which may let go of something, and take a nursery more for that. If it leaves
- * by longjmp it keeps that, but once only. */
+/* Asks the program, which may drop references, and allocate up to a nursery for that. If it leaves
+ * by longjmp, it keeps this allowance once. */
 static bool ask(struct gc_thread *thread, size_t size)
 {
 	struct gc_heap *heap = thread->heap;
@@ -69,8 +69,8 @@ bool max_heap_allows(struct gc_thread *thread, size_t size)
 	return true;
 }
 
-/* The first time this collects, so that the heap gives back what it can, then (`collected`) it
- * asks the program. */
+/* Collects the first time, so that the heap returns memory to the system; then (`collected`) asks
+ * the program. */
 bool max_heap_refused(struct gc_thread *thread, size_t size, bool collected)
 {
 	if (!thread->heap->out_of_memory)

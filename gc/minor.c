@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* minor.c: the minor collection: promotes what is reachable in the nursery. */
 /*
- * Every young object that a root, a remembered old object or another survivor
- * refers to is copied into the old generation, once: the header of the original
- * is overwritten with the copy's address. An address has 48 bits and the type
- * in the lowest 16 of a valid header is never 0, so one word holds either, and
- * objects of 8 bytes can move too.
+ * Copies each young object that a root, a remembered old object or another
+ * survivor refers to into the old generation, once: the copy's address overwrites
+ * the original's header. An address has 48 bits, and the type in the lowest 16
+ * bits of a valid header is never 0. So one word holds either, and even objects
+ * of 8 bytes can move.
  */
 #include "minor.h"
 #include "barrier.h"
@@ -20,7 +20,7 @@
 #include "trace.h"
 #include "weak.h"
 
-/* A reference waits this long between asking for the object and copying it. */
+/* Number of references between prefetching an object and copying it. */
 enum { AHEAD = 8 };
 
 /* See struct trail. */
@@ -30,11 +30,11 @@ struct minor {
 	struct gc_heap *heap;
 	uintptr_t base; /* of the nursery */
 	uintptr_t size;
-	uint64_t objects; /* promoted */
-	uint64_t young;   /* of these, allocated last, in the part of the nursery from here on: */
+	uint64_t objects; /* objects promoted */
+	uint64_t young;   /* of these, those allocated last, at young_from or above */
 	uintptr_t young_from;
-	bool marking;   /* what is promoted is marked, by old.c */
-	bool shade;     /* and so is what visited slots refer to */
+	bool marking;   /* old.c marks what is promoted */
+	bool shade;     /* visiting a slot makes its old object gray */
 	bool watch_old; /* marking, or there are young large objects */
 };
 
@@ -60,7 +60,7 @@ static inline uint64_t header_word(const void *object)
 	return word;
 }
 
-/* For small objects: calling memcpy() costs more than the copying. */
+/* For small objects, calling memcpy() costs more than copying. */
 static inline void copy_words(char *to, const char *from, size_t size)
 {
 	if (size & 8) {
@@ -70,11 +70,11 @@ static inline void copy_words(char *to, const char *from, size_t size)
 	}
 	for (size &= ~(size_t)15; size; size -= 16, to += 16, from += 16) {
 		memcpy(to, from, 16);
-		__asm__("" : "+r"(to)); /* or the compiler makes a call of it after all */
+		__asm__("" : "+r"(to)); /* prevents the compiler from calling memcpy() */
 	}
 }
 
-/* The copy of a small object is written as a whole: its header is read as one word. */
+/* Copies a small object; writes its header as one word, as it is read. */
 static inline void copy_simple(char *copy, const char *object, uint64_t header, size_t size)
 {
 	const uint64_t flags = UINT64_C(0xffff) << (8 * offsetof(struct gc_header, flags));
@@ -94,10 +94,10 @@ static inline void forward(char *object, const void *copy)
 }
 
 /*
- * A reference to something outside the nursery. While marking is under way
- * whatever refers to it here counts as black: a root, a promoted object, or one
- * that was written to. (If the latter is white it is perhaps dead, and keeps
- * alive until the next cycle what was stored into it. No harm.)
+ * Visits a reference to an object outside the nursery. During marking, every
+ * referrer here counts as black: a root, a promoted object, or a remembered one.
+ * (A remembered object that is white may be dead. It then keeps alive until the
+ * next cycle what was stored into it, which is harmless.)
  */
 static void visit_old(struct minor *minor, void *object, bool shade)
 {
@@ -119,9 +119,9 @@ static inline bool is_young(const struct minor *minor, const void *object)
 }
 
 /*
- * The work stack with its top in a register. A word on it is the address of a
- * slot that refers to a young object, or an object with LATER set whose slots
- * were not traced: objects with many references would fill the stack.
+ * The work stack with its top in a register. A word on it is either the address of
+ * a slot that refers to a young object, or, tagged with LATER, an object whose
+ * slots are not traced yet: objects with many references would fill the stack.
  */
 struct trail {
 	void **base;
@@ -131,7 +131,7 @@ struct trail {
 
 static inline struct trail trail_open(const struct gc_worklist *stack)
 {
-	/* C knows no sum of NULL and 0. */
+	/* Adding 0 to NULL is undefined in C. */
 	if (!stack->base)
 		return (struct trail){0};
 	return (struct trail){stack->base, stack->base + stack->count,
@@ -151,7 +151,7 @@ __attribute__((noinline)) static struct trail trail_grow(struct gc_worklist *sta
 	return trail_open(stack);
 }
 
-/* An object whose slots are to be traced later, as a word on the work stack. */
+/* Tags an object as a word on the work stack: its slots are traced later. */
 static inline void *later(void *object)
 {
 	return (char *)object + LATER;
@@ -167,7 +167,7 @@ static inline void *untagged(void *word)
 	return (void *)((uintptr_t)word & ~(uintptr_t)LATER);
 }
 
-/* The pointer, or NULL, without a branch: even where one would be shorter. */
+/* `pointer` if `set`, else NULL. Never a branch, even where the compiler would prefer one. */
 static inline void *if_set(void *pointer, bool set)
 {
 	uintptr_t mask = -(uintptr_t)set;
@@ -176,7 +176,7 @@ static inline void *if_set(void *pointer, bool set)
 	return (void *)((uintptr_t)pointer & mask);
 }
 
-/* What the loop asks of every slot, in registers. */
+/* Data that the loop needs for every slot, in registers. */
 struct place {
 	uintptr_t base; /* of the nursery */
 	uintptr_t size;
@@ -185,9 +185,9 @@ struct place {
 
 /*
  * Copies an object with few references, and pushes its slots that refer to young
- * ones: without a branch, because which do is what no processor can predict. They
- * are read in the original, not behind the stores that made the copy. With `watch`
- * references to old objects are visited, too.
+ * objects: without a branch, because no processor can predict which do. Slots are
+ * read from the original, which does not wait for the stores of the copy. With
+ * `watch`, references to old objects are visited, too.
  */
 __attribute__((always_inline)) static inline void *
 promote_simple(struct minor *minor, struct place place, char *object, uint64_t header,
@@ -214,7 +214,7 @@ promote_simple(struct minor *minor, struct place place, char *object, uint64_t h
 	return copy;
 }
 
-/* The same for any other object: its slots are traced later. */
+/* Copies any other object; its slots are traced later. */
 static void *promote_other(struct minor *minor, char *object, const struct gc_type_info *type)
 {
 	size_t size = type_object_size(type, object);
@@ -237,7 +237,7 @@ static inline struct place place_of(const struct minor *minor)
 	return (struct place){minor->base, minor->size, minor->heap->types};
 }
 
-/* Copies an object that was not yet copied. */
+/* Copies an object that is not forwarded. */
 __attribute__((noinline)) static void *promote(struct minor *minor, char *object)
 {
 	struct gc_heap *heap = minor->heap;
@@ -282,7 +282,7 @@ static void trace_remembered(void *context, struct gc_header *object)
 	}
 }
 
-/* Asks for what is needed when the object comes out of the queue. */
+/* Prefetches what is needed when the object leaves the queue. */
 static void prefetch_references(const struct gc_heap *heap, const char *object)
 {
 	const struct gc_type_info *type = type_of(heap, object);
@@ -291,7 +291,7 @@ static void prefetch_references(const struct gc_heap *heap, const char *object)
 		__builtin_prefetch(*(void **)(object + type->pointers[i]), 1);
 }
 
-/* Visits an object's slots, or at a slot whose object is not simple. */
+/* Visits the slots of a tagged object, or a slot whose object is not simple. */
 __attribute__((noinline)) static void follow_other(struct minor *minor, void *word)
 {
 	if (is_later(word))
@@ -300,7 +300,7 @@ __attribute__((noinline)) static void follow_other(struct minor *minor, void *wo
 		visit(minor, word);
 }
 
-/* Follows one word of the work stack. Inlined, so that the trail stays in registers. */
+/* Processes one word of the work stack. Inlined, so that the trail stays in registers. */
 __attribute__((always_inline)) static inline void
 follow(struct minor *minor, struct place place, void *word, struct trail *trail, bool watch)
 {
@@ -326,7 +326,7 @@ follow(struct minor *minor, struct place place, void *word, struct trail *trail,
 	*trail = trail_open(work);
 }
 
-/* The words that were taken off the stack and whose objects were asked for. */
+/* Words taken off the stack whose objects are being prefetched. */
 struct queue {
 	void *words[AHEAD];
 	unsigned at;
@@ -341,14 +341,14 @@ static inline void *exchange(struct queue *queue, void *word)
 	return first;
 }
 
-/* A short queue between the stack and the tracing hides the way to memory. */
+/* A short queue between the stack and the tracing hides memory latency. */
 __attribute__((always_inline)) static inline void trace_with(struct minor *minor, bool watch)
 {
 	struct gc_heap *heap = minor->heap;
 	struct trail trail = trail_open(&heap->work);
 	struct place place = place_of(minor);
 	struct queue queue = {.at = 0};
-	unsigned empty = 0; /* words that came out of it since the stack was used up */
+	unsigned empty = 0; /* words taken from the queue since the stack became empty */
 
 	while (trail.top > trail.base || empty < AHEAD) {
 		void *word = NULL;
@@ -387,8 +387,8 @@ static void trace_all(struct minor *minor)
 		trace_young(minor);
 }
 
-/* In a hash table no processor can predict which references are NULL, and most others are to what
- * is old: so the only branch is for the rest. */
+/* In a hash table NULLs are unpredictable, and most other references are to old objects. So there
+ * is one branch, for the rest. */
 static inline void visit_large(void *context, void **slot)
 {
 	struct minor *minor = context;
@@ -404,7 +404,7 @@ static bool are_null(void *const *slots)
 		 (uintptr_t)slots[6] | (uintptr_t)slots[7]);
 }
 
-/* A table that was just made for a million references has few of them: eight NULLs at once. */
+/* A new table for a million references is mostly empty: skips eight NULLs at once. */
 static void trace_table(struct minor *minor, const struct gc_type_info *type, void *table)
 {
 	void **slot = (void **)((char *)table + type->size);
@@ -423,8 +423,8 @@ static void trace_table(struct minor *minor, const struct gc_type_info *type, vo
 		visit_large(minor, slot);
 }
 
-/* Young large objects. While marking is under way they become gray, not black, so that what they
- * refer to in the old generation is traced in steps. */
+/* Traces young large objects. During marking they become gray, not black, so that the old objects
+ * that they refer to are traced in steps. */
 static void trace_large(struct minor *minor)
 {
 	struct gc_heap *heap = minor->heap;
@@ -447,7 +447,7 @@ static bool has_work(const struct gc_heap *heap)
 	return heap->work.count || heap->large.reached.count;
 }
 
-/* All that the survivors so far refer to. */
+/* Traces everything that the survivors so far refer to. */
 static void trace_survivors(struct minor *minor)
 {
 	while (has_work(minor->heap)) {
@@ -456,7 +456,7 @@ static void trace_survivors(struct minor *minor)
 	}
 }
 
-/* Where an object is now, NULL if it was young and not reached. */
+/* An object's current address; NULL if it was young and not reached. */
 static void *survivor(struct gc_heap *heap, void *object)
 {
 	if (nursery_has(&heap->nursery, object))
@@ -464,8 +464,8 @@ static void *survivor(struct gc_heap *heap, void *object)
 	return chunk_is_large(object) && chunk_of(object)->age == LARGE_YOUNG ? NULL : object;
 }
 
-/* Where the part begins that was allocated last and would stay in caches by itself, if there is one
- * share: it is used in the order of its addresses. */
+/* The start of the cache-sized part that was allocated last, if there is one share: a share is used
+ * in the order of addresses. */
 static uintptr_t young_from(const struct gc_nursery *nursery)
 {
 	size_t used = (size_t)(nursery->shares[0].next - nursery->base);
@@ -475,8 +475,8 @@ static uintptr_t young_from(const struct gc_nursery *nursery)
 }
 
 /*
- * So many bytes more would have been promoted with a collection for each such part: as large a
- * share of all as of the last one. Several shares have no common order: then as many as there were.
+ * The additional bytes that collections of such parts would have promoted, assuming the survival
+ * rate of the last part for all. Several shares have no common order: then the bytes promoted.
  */
 static size_t saved_by_size(const struct minor *minor, uint64_t bytes)
 {

@@ -5,10 +5,10 @@
 
 #include "heap.h"
 
-/* Finds and copies all that is reachable and young. */
+/* Copies all reachable young objects. */
 void minor_trace(struct gc_heap *heap);
 
-/* Then: weak references, finalizers, outcomes; the nursery is empty. */
+/* Then handles weak references, finalizers and outcomes, and empties the nursery. */
 void minor_finish(struct gc_heap *heap);
 
 #endif

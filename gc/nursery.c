@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nursery.c: the nursery: its size, and what is counted of it. */
+/* nursery.c: the nursery: its size and its accounting. */
 #include "nursery.h"
 #include "shares.h"
 
-/* It does not grow beyond this: more than that no caches hold. */
+/* The nursery does not grow beyond this, since no cache holds more. */
 enum { GROWTH_MAX = 64 << 20 };
 
-/* Leaving the caches costs as much as promoting one byte in PAYS. A larger part that did not pay is
- * tried again when its size has been allocated, then twice that, and so on up to WAIT_MOST times.
- */
+/* Exceeding the caches costs as much as promoting one byte in PAYS. A larger part that did not pay
+ * is tried again after as many bytes as its size, then twice that, up to WAIT_MOST times. */
 enum { PAYS = 16, WAIT_MOST = 8 };
 
 #define RATE_ONE UINT64_C(65536)
 
-/* What it may ever have: its size for each processor. */
+/* Its maximum: one size for each processor. */
 static size_t largest_size(const struct gc_heap *heap)
 {
 	size_t one = heap->options.nursery_size;
@@ -24,7 +23,7 @@ static size_t largest_size(const struct gc_heap *heap)
 	return n * one;
 }
 
-/* A maximum of the heap leaves room for it, and for it to survive. */
+/* Whether max_heap leaves room for a nursery of this size that survives as a whole. */
 static bool has_room(const struct gc_heap *heap, size_t size)
 {
 	return !heap->options.max_heap ||
@@ -32,14 +31,14 @@ static bool has_room(const struct gc_heap *heap, size_t size)
 }
 
 /*
- * What one thread is to have: what stays in caches, or all that it may, if the objects that get
- * more time to die are so many that it pays. What that saves is known only where it was tried.
+ * The size of one thread's next part: what stays in the caches or, if that gives enough objects
+ * time to die, the maximum. The benefit of the maximum is known only from a trial.
  */
 static size_t next_part(struct gc_nursery *nursery, const struct gc_major *major, size_t most)
 {
 	size_t least = most < NURSERY_CACHED ? most : NURSERY_CACHED, used = major->used;
 
-	/* One that was not full says nothing. */
+	/* A nursery that was not full tells nothing. */
 	if (used < nursery->size / 2)
 		return nursery->part;
 	if (nursery->part == least) {
@@ -51,7 +50,7 @@ static size_t next_part(struct gc_nursery *nursery, const struct gc_major *major
 	}
 	if (nursery->saved > used / PAYS)
 		return most;
-	/* It pays no longer, or just now, or never did. */
+	/* It does not pay: any more, by chance this time, or it never did. */
 	if (nursery->rate * used / RATE_ONE > major->promoted + used / PAYS) {
 		nursery->patience = 1;
 		return least;
@@ -63,9 +62,9 @@ static size_t next_part(struct gc_nursery *nursery, const struct gc_major *major
 }
 
 /*
- * The nursery is empty. Each thread that runs adds its size, so that several do not collect more
- * often than one would, unless it is to be expected that more than that survives in all: the pause
- * does not grow with the threads.
+ * Sizes the empty nursery. Each running thread adds one part, so that several threads do not
+ * collect more often than one. The size is limited so that the survivors are expected to fit in one
+ * part: the pause must not grow with the threads.
  */
 static void resize(struct gc_heap *heap, uint32_t running)
 {
@@ -88,7 +87,7 @@ static void resize(struct gc_heap *heap, uint32_t running)
 		nursery->touched = size;
 }
 
-/* The nursery is empty, the world stopped, or the heap new. */
+/* Call it when the nursery is empty, in a stop or for a new heap. */
 static void reset(struct gc_heap *heap)
 {
 	uint32_t running = shares_number(heap);
@@ -97,8 +96,8 @@ static void reset(struct gc_heap *heap)
 	shares_cut(heap, running);
 }
 
-/* Aligned to large pages if it can use one; not to the chunks' size: nothing ever searches
- * a chunk header in the nursery. */
+/* Aligned to huge pages if it can use one. It needs no chunk alignment, because the nursery has no
+ * chunk headers. */
 static void *map_nursery(size_t size)
 {
 	const size_t alignment = 4 * CHUNK_SIZE;
@@ -111,7 +110,7 @@ int nursery_init(struct gc_heap *heap)
 	struct gc_nursery *nursery = &heap->nursery;
 	size_t size = largest_size(heap);
 
-	/* Where memory is limited (RLIMIT_AS) one without room to grow will do. */
+	/* Where memory is limited (RLIMIT_AS), do without room to grow. */
 	nursery->base = map_nursery(size);
 	if (!nursery->base) {
 		size = heap->options.nursery_size;

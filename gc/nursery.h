@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nursery.h: where new objects go: its size, and what is counted of it. */
+/* nursery.h: the nursery: its size and its accounting. */
 #ifndef GCPROF_NURSERY_H
 #define GCPROF_NURSERY_H
 
@@ -9,16 +9,16 @@
 int nursery_init(struct gc_heap *heap);
 void nursery_free(struct gc_heap *heap);
 
-/* Everything in it was promoted or is dead. */
+/* Empties it after every object in it was promoted or is dead. */
 void nursery_empty(struct gc_heap *heap);
 
-/* Gives back what was not used since the last major collection, a little each time. */
+/* Returns memory unused since the last major collection to the system, a little each time. */
 void nursery_trim(struct gc_heap *heap);
 
-/* Counts what was allocated since the last time. The thread itself, or in a stop. */
+/* Accounts what the thread allocated since the last call. The thread itself, or in a stop. */
 void nursery_account(struct gc_thread *thread);
 
-/* There is a new weak reference or finalizer, or a new value. With the heap's lock. */
+/* Counts a new weak reference, finalizer or ephemeron value. With the heap's lock. */
 void nursery_watch(struct gc_heap *heap);
 
 #endif

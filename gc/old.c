@@ -2,10 +2,10 @@
 /* old.c: arenas and pages of the old generation, and memory for promoted objects. */
 #include "old.h"
 
-/* Arenas are mapped four at a time, so that the system can back them with one large page. */
+/* Arenas are mapped four at a time, so that the system can back them with one huge page. */
 enum { ARENA_GROUP = 4 };
 
-/* Arenas swept at most to find room in one minor collection: where all is alive there is none. */
+/* Limit of arenas swept for room in one minor collection, since live arenas yield none. */
 enum { SWEEP_AHEAD = 32 };
 
 #define GROUP_SIZE (ARENA_GROUP * CHUNK_SIZE)
@@ -17,7 +17,7 @@ _Static_assert(CHUNK_PAGES == 64, "free pages are one word");
 _Static_assert(offsetof(struct gc_chunk, marks) + (LARGE_OFFSET / 8 / 64 + 1) * 8 <= LARGE_OFFSET,
 	       "the mark of a large object lies before it");
 
-/* Steps of 8 bytes at first, then few classes whose cells fill a page nearly whole. */
+/* Steps of 8 bytes at first, then a few classes whose cells nearly fill a page. */
 static const uint16_t cell_sizes[N_CLASSES] = {
 	8,   16,  24,  32,  40,  48,   56,   64,   72,   80,   88,   96,  104,
 	112, 120, 128, 144, 160, 176,  192,  208,  224,  240,  256,  320, 384,
@@ -81,7 +81,7 @@ static void map_arenas(struct gc_old *old)
 		arena_init(old, (struct gc_chunk *)(group + i * CHUNK_SIZE));
 }
 
-/* An object comes into an arena that had none. */
+/* Called when an empty arena gets an object. */
 static void arena_reuse(struct gc_old *old, struct gc_chunk *arena)
 {
 	if (arena->released)
@@ -105,7 +105,7 @@ static int find_run(uint64_t mask, unsigned n)
 	return mask ? __builtin_ctzll(mask) : -1;
 }
 
-/* The first arena from number `i` on with n neighbouring free pages. */
+/* The first arena from index `i` on with n adjacent free pages. */
 static size_t find_arena(struct gc_old *old, size_t i, unsigned n)
 {
 	for (;; i++) {
@@ -116,7 +116,7 @@ static size_t find_arena(struct gc_old *old, size_t i, unsigned n)
 	}
 }
 
-/* Takes n neighbouring free pages; returns the first one's address. */
+/* Takes n adjacent free pages; returns the address of the first. */
 static char *take_pages(struct gc_old *old, unsigned n, struct gc_page **out)
 {
 	uint64_t bits = (UINT64_C(1) << n) - 1;
@@ -188,8 +188,8 @@ static void use_fresh_page(struct gc_old *old, unsigned class)
 	c->scan = PAGE_SIZE;
 }
 
-/* Marks the cells that are left of a class's run, or takes their marks away: a word at a time,
- * since one bit after the other would wait for the store of the one before. */
+/* Marks the rest of a class's run, or clears its marks: a word at a time, since single bits would
+ * each wait for the previous store. */
 static void mark_run(const struct gc_class *c, size_t cell, bool marked)
 {
 	uint64_t *marks = c->free < c->end ? chunk_of(c->free)->marks : NULL;
@@ -211,7 +211,7 @@ static void mark_runs(struct gc_old *old, bool marked)
 		mark_run(&old->classes[i], old->cell_size[i], marked);
 }
 
-/* True if an arena that was swept has a free page. */
+/* True if a swept arena has a free page. */
 static bool has_free_page(struct gc_old *old)
 {
 	size_t *first = &old->first_fit[1];
@@ -221,7 +221,7 @@ static bool has_free_page(struct gc_old *old)
 	return *first < old->sweep_next;
 }
 
-/* Rather than take fresh memory, finds what sweeping would find a little later: gaps, or pages. */
+/* Sweeps ahead for gaps or free pages rather than take fresh memory. */
 static void sweep_ahead(struct gc_old *old, const struct gc_class *c)
 {
 	for (; !c->available && old->sweeping && old->ahead && !has_free_page(old); old->ahead--)
@@ -278,7 +278,7 @@ void old_clear_marks(struct gc_old *old)
 	}
 }
 
-/* In the order of addresses, as pages are swept: neighbours in time become neighbours in space. */
+/* Keeps pages in address order, so that objects promoted together are close to each other. */
 static void make_available(struct gc_class *c, struct gc_page *page)
 {
 	page->next = NULL;
@@ -289,7 +289,7 @@ static void make_available(struct gc_class *c, struct gc_page *page)
 	c->last = page;
 }
 
-/* The marks become what is used, and are clear again for the next marking. */
+/* Turns the marks into used bits, and clears them for the next marking. */
 static unsigned take_marks(struct gc_chunk *arena, size_t page)
 {
 	enum { WORDS = PAGE_SIZE / 8 / 64 };
@@ -304,7 +304,7 @@ static unsigned take_marks(struct gc_chunk *arena, size_t page)
 	return live;
 }
 
-/* Returns the pages that became free, as bits. */
+/* Returns the freed pages as bits. */
 static uint64_t sweep_page(struct gc_old *old, struct gc_chunk *arena, size_t index)
 {
 	struct gc_page *page = &arena->pages[index];
@@ -343,7 +343,7 @@ static void sweep_arena(struct gc_old *old, size_t i)
 			old->first_fit[n] = i;
 }
 
-/* Gives back an empty arena. Its first pages stay: they say that it was given back. */
+/* Returns an empty arena to the system, except its header, which records that. */
 static void release_arena(struct gc_old *old, size_t i)
 {
 	struct gc_chunk *arena = old->arenas.base[i];
@@ -383,7 +383,7 @@ void old_begin_sweeping(struct gc_old *old, size_t keep)
 	old->sweeping = true;
 }
 
-/* Gives back what the next cycle will not need, highest first, once it is known what that is. */
+/* After sweeping, returns the arenas that the next cycle will not need, highest first. */
 bool old_sweep_some(struct gc_old *old, size_t arenas)
 {
 	for (; arenas && old->sweep_next < old->sweep_end; arenas--)

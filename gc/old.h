@@ -8,11 +8,11 @@
 void old_init(struct gc_old *old);
 void old_free(struct gc_old *old);
 
-/* Memory for an object that does not fit the current run, of `class` or of whole pages. */
+/* Memory for an object of `class` outside the current run, or for one of whole pages. */
 void *old_alloc_small_slow(struct gc_old *old, unsigned class);
 void *old_alloc_span(struct gc_old *old, size_t size);
 
-/* Memory for an old object of a class that is known; see old_alloc(). */
+/* Memory for an old object of a known class; see old_alloc(). */
 static inline void *old_alloc_small(struct gc_old *old, unsigned class, size_t size)
 {
 	struct gc_class *c = &old->classes[class];
@@ -25,8 +25,8 @@ static inline void *old_alloc_small(struct gc_old *old, unsigned class, size_t s
 	return cell;
 }
 
-/* Memory for an old object of `size` bytes (a multiple of 8, below the large size): not zeroed.
- * Only while the world is stopped. Ends the program when there is no memory. */
+/* Memory for an old object of `size` bytes (a multiple of 8, below the large size), not zeroed.
+ * Only while the world is stopped. Ends the program when out of memory. */
 static inline void *old_alloc(struct gc_old *old, size_t size)
 {
 	if (__builtin_expect(size <= SMALL_MAX, 1))
@@ -35,23 +35,24 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	return old_alloc_span(old, size);
 }
 
-/* Promotion may sweep some arenas ahead, and, while marking is under way, marks what it allocates.
- */
+/* Bracket a minor collection: promotion may sweep some arenas ahead and, with `marks`, marks what
+ * it allocates. */
 void old_begin_minor(struct gc_old *old, bool marks);
 void old_end_minor(struct gc_old *old);
 
-/* Forgets a marking that did not come to its end. Otherwise sweeping clears the marks. */
+/* Discards an unfinished marking. After a finished one, sweeping clears the marks. */
 void old_clear_marks(struct gc_old *old);
 
-/* What is not marked now is free, but found only as it is swept. `keep` free bytes stay mapped. */
+/* Starts sweeping: unmarked cells are free, but found only when swept. Keeps `keep` free bytes
+ * mapped. */
 void old_begin_sweeping(struct gc_old *old, size_t keep);
 
-/* Sweeps so many arenas; true when all are swept. */
+/* Sweeps up to `arenas` arenas; true when all are swept. */
 bool old_sweep_some(struct gc_old *old, size_t arenas);
 
 uint64_t old_arena_bytes(const struct gc_old *old);
 
-/* True if an object may begin at this address: for the checker. */
+/* For the checker: true if an object of `size` bytes may begin at this address. */
 bool old_is_cell(const struct gc_old *old, const void *object, size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 #name, variable, kind, offsetof(struct gc_options, name), standard, min, max \
 	}
 
-/* min_heap's default depends on the nursery's size, growth's is no integer: see below. */
+/* min_heap's default depends on the nursery's size, and growth is not an integer: see below. */
 static const struct gcprof_option options[] = {
 	ROW(nursery_size, "GC_NURSERY", GCPROF_OPTION_SIZE, 4 * K * K, 16 * K, K *K *K),
 	ROW(buffer_size, NULL, GCPROF_OPTION_SIZE, 32 * K, K, 16 * K * K),
@@ -32,7 +32,7 @@ const char *gc_error(void)
 	return gcprof_error();
 }
 
-/* A large nursery of which only a part is used promotes like a small one. */
+/* A large nursery is mostly used in small parts, and promotes accordingly. */
 static size_t least_heap(const struct gc_options *out)
 {
 	size_t part = out->nursery_size;
@@ -59,7 +59,7 @@ static size_t round_to(size_t size, size_t unit)
 	return (size + unit - 1) / unit * unit;
 }
 
-/* Sizes that depend on each other are made to fit: a small nursery has small buffers. */
+/* Adapts sizes to each other: a small nursery has small buffers. */
 static void fit(struct gc_options *out)
 {
 	size_t half;

@@ -58,7 +58,7 @@ void *os_alloc_lines(size_t size)
 
 #ifdef __SANITIZE_THREAD__
 
-/* It does not see mremap(): the next thread that gets the old place seems to race with us. */
+/* The thread sanitizer misses mremap(): the next thread to map the old address seems to race. */
 void *os_grow(void *memory, size_t old_size, size_t new_size)
 {
 	void *larger = os_map(new_size);
@@ -137,7 +137,7 @@ uint32_t os_processors(void)
 {
 	cpu_set_t set;
 
-	/* More than the set holds: then there are enough. */
+	/* Fails with more processors than the set holds, which are enough. */
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return CPU_SETSIZE;
 	return (uint32_t)CPU_COUNT(&set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* outcomes.c: follows sampled objects until they die, at collections and nowhere else. */
+/* outcomes.c: follows sampled objects until they die, in collections only. */
 #include "outcomes.h"
 
 enum { FIRST_ENTRIES = 128 };
@@ -9,7 +9,7 @@ struct batch {
 	struct gcprof_fate entries[GCPROF_FATE_MAX];
 };
 
-/* Without memory the object is followed no further; its sample stays valid. */
+/* Without memory the object is not followed; its sample stays valid. */
 static void add(struct gc_sampled_table *table, const struct gc_sampled *entry)
 {
 	if (table->count == table->capacity) {

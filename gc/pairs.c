@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pairs.c: ephemerons whose keys are not marked yet: they wait, and are found by their keys. */
+/* pairs.c: ephemerons waiting for their keys to be marked, in a table indexed by key. */
 /*
- * When nothing is gray for the first time marking goes through all pairs, so
- * many in a step. If the key of one is marked its value becomes gray. If not the
- * pair waits here, and the key has a flag: who traces an object with that flag
- * asks here for the pairs that wait for it [waits-for-key]. So each pair is
- * visited twice at most, however they refer to each other.
+ * When nothing is gray for the first time, marking scans all pairs, a number of
+ * them in each step. If the key is marked, the value becomes gray. Otherwise the
+ * pair waits here, and the key gets a flag: tracing an object with that flag looks
+ * up the pairs that wait for it [waits-for-key]. So each pair is visited at most
+ * twice, however pairs refer to each other.
  *
- * Pairs that may be young, because they are new or have a new value, are passed
- * by: they have their turn at the end of the next minor collection.
+ * Pairs that may be young, because they or their values are new, are skipped and
+ * visited at the end of the next minor collection.
  */
 #include "pairs.h"
 #include "gray.h"
 
 enum { FIRST_BUCKETS = 512, GROWTH = 4 };
 
-/* Keys within such a part of memory have neighbouring buckets, as they are visited one after the
- * other: buckets anywhere would be a page fault for most of them. */
+/* Neighbouring keys, which are visited one after the other, have neighbouring buckets: with
+ * scattered buckets most visits would be page faults. */
 enum { PART_SHIFT = 12, KEY_SHIFT = 5, BUCKETS_A_PART = 1 << (PART_SHIFT - KEY_SHIFT) };
 
 static struct gc_weak **bucket_of(const struct gc_heap *heap, const void *key)
@@ -28,7 +28,7 @@ static struct gc_weak **bucket_of(const struct gc_heap *heap, const void *key)
 	return &heap->weak.buckets[bucket & (heap->weak.n_buckets - 1)];
 }
 
-/* The place that names the first pair that waits for the key, or holds NULL. */
+/* The link to the first pair that waits for the key, or a link that is NULL. */
 static struct gc_weak **find(const struct gc_heap *heap, const void *key)
 {
 	struct gc_weak **link = bucket_of(heap, key);
@@ -49,7 +49,7 @@ static void set_buckets(struct gc_heap *heap, size_t n)
 	weak->n_buckets = n;
 }
 
-/* Between two markings nothing lies in the buckets. */
+/* Resizes only between two markings, when the buckets are empty. */
 void pairs_make_room(struct gc_heap *heap)
 {
 	struct gc_weak_lists *weak = &heap->weak;
@@ -81,7 +81,7 @@ static void wait_for_key(struct gc_heap *heap, struct gc_weak *pair)
 	((struct gc_header *)pair->key)->flags |= GC_FLAG_KEY;
 }
 
-/* A pair with a value, both old. Marking is under way, no pair was cleared yet. */
+/* For a pair with a value, both old, during marking, before pairs are cleared. */
 void pairs_attend(struct gc_heap *heap, struct gc_weak *pair)
 {
 	if (chunk_is_marked(pair->key))
@@ -90,7 +90,7 @@ void pairs_attend(struct gc_heap *heap, struct gc_weak *pair)
 		wait_for_key(heap, pair);
 }
 
-/* One that waited for the key, or NULL. */
+/* Removes a pair that waited for the key; NULL: none. */
 static struct gc_weak *take(struct gc_heap *heap, struct gc_header *key)
 {
 	struct gc_weak **link = find(heap, key), *first = *link, *pair;
@@ -135,8 +135,8 @@ bool pairs_to_walk(const struct gc_heap *heap)
 	return heap->weak.walked < heap->weak.pairs.count;
 }
 
-/* Goes on through the pairs, for so many; forgets those that were destroyed. When all had their
- * turn the walk is over: new ones come by pairs_attend(). */
+/* Continues the scan for up to `items` pairs; removes destroyed ones. When all were visited the
+ * scan is over: new pairs come through pairs_attend(). */
 void pairs_walk(struct gc_heap *heap, size_t items)
 {
 	struct gc_weak_lists *weak = &heap->weak;
@@ -158,8 +158,8 @@ void pairs_walk(struct gc_heap *heap, size_t items)
 		weak->walked = SIZE_MAX;
 }
 
-/* Marking is over, and the key dead or the pair destroyed: with it all in its bucket is forgotten,
- * which will not be asked for any more. */
+/* After marking: the key is dead or the pair destroyed. Empties the whole bucket, which will not be
+ * searched again. */
 void pairs_forget(struct gc_heap *heap, struct gc_weak *pair)
 {
 	if (!pair->waits_for)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pin.c: objects that must not move, and numbers that stay with objects that do. */
+/* pin.c: pinned objects, and identity hashes. */
 /*
- * Nothing in the old generation ever moves. Pinning an object therefore means
- * to have it promoted, by a minor collection if it is in the nursery, and to
- * keep it alive. The nursery has no gaps, so pins change nothing for allocation
- * and for the sampler.
+ * Nothing in the old generation ever moves. So pinning an object promotes it, by a
+ * minor collection if it is in the nursery, and keeps it alive. The nursery has no
+ * gaps, so pins do not affect allocation or the sampler.
  */
 #include "collect.h"
 #include "limit.h"
@@ -39,7 +38,7 @@ void gc_unpin(struct gc_thread *thread, void *object)
 	pthread_mutex_unlock(&heap->lock);
 }
 
-/* Consecutive numbers, each mixed so that all bits vary; one to one, so 0 comes from 0 only. */
+/* Mixes consecutive numbers so that all bits vary. A bijection: only 0 gives 0. */
 static uint32_t mix(uint32_t x)
 {
 	x ^= x >> 16;
@@ -49,7 +48,7 @@ static uint32_t mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
-/* Kept in the header, which moves with the object. */
+/* The hash is in the header, which moves with the object. */
 uint32_t gc_identity_hash(struct gc_thread *thread, void *object)
 {
 	struct gc_header *header = object;
@@ -60,7 +59,7 @@ uint32_t gc_identity_hash(struct gc_thread *thread, void *object)
 	do
 		fresh = mix(__atomic_add_fetch(&thread->heap->last_hash, 1, __ATOMIC_RELAXED));
 	while (!fresh);
-	/* Another thread may have been first. */
+	/* Another thread may have set it first. */
 	if (__atomic_compare_exchange_n(&header->aux, &known, fresh, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		return fresh;

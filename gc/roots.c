@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* roots.c: where tracing begins: shadow-stack frames and registered variables. */
+/* roots.c: the roots of tracing: shadow-stack frames, registered variables and pins. */
 #include "roots.h"
 #include "finalize.h"
 
@@ -41,7 +41,7 @@ void roots_visit(struct gc_heap *heap, gc_visit visit, void *context)
 		visit_frames(thread, visit, context);
 	for (size_t i = 0; i < heap->roots.count; i++)
 		visit(context, heap->roots.base[i]);
-	/* These do not move: nothing is written. */
+	/* Pinned objects do not move, so the slots are not written. */
 	for (size_t i = 0; i < heap->pins.count; i++)
 		visit(context, &heap->pins.base[i]);
 	finalize_visit(heap->final.ready, visit, context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sampler.c: what the collector reports to the provider of its heaps, threads and allocations. */
+/* sampler.c: reports heaps, threads and allocations to the provider. */
 #include "sampler.h"
 #include "limit.h"
 #include "outcomes.h"
@@ -37,7 +37,7 @@ void sampler_detach(struct gc_thread *thread)
 
 void sampler_poll(struct gc_thread *thread)
 {
-	/* The store is dear, and news are rare. */
+	/* Avoids the expensive store, since news are rare. */
 	if (__atomic_load_n(&thread->news, __ATOMIC_RELAXED))
 		__atomic_store_n(&thread->news, 0, __ATOMIC_SEQ_CST);
 	if (!GCPROF_NO_SAMPLING)

@@ -5,18 +5,18 @@
 
 #include "heap.h"
 
-/* Built with GCPROF_NO_SAMPLING nothing here samples, and the rest of the collector is the same. */
+/* With GCPROF_NO_SAMPLING these functions do nothing; the rest of the collector is the same. */
 int sampler_init(struct gc_heap *heap);
 void sampler_free(struct gc_heap *heap);
 int sampler_attach(struct gc_thread *thread);
 void sampler_detach(struct gc_thread *thread);
 
-/* Before and after an allocation on a slow path. The thread's bytes are accounted. */
+/* Before and after an allocation on a slow path, with the thread's bytes accounted. */
 void sampler_poll(struct gc_thread *thread);
 void sampler_settle(struct gc_thread *thread);
 
-/* An object was allocated on a slow path: charges it and takes a sample if it contains one.
- * Its type is set, its memory is zero otherwise. */
+/* Charges an object allocated on a slow path, and samples it if it contains a hit. Its type is set,
+ * the rest of it is zero. */
 void sampler_allocated(struct gc_thread *thread, void *object, size_t size);
 
 #endif

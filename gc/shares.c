@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* shares.c: from where in the nursery a thread takes its memory. */
+/* shares.c: divides the nursery into shares, one for each running thread. */
 /*
- * Memory that another processor wrote to last comes slowly into this one's
- * caches. So each running thread has a part of the nursery to itself, a share,
- * the same one from collection to collection. How much is taken in all is
- * counted for the nursery as a whole, and a thread whose share is used up goes
- * on in those of others: when the nursery is full does not depend on who
- * allocates.
+ * Memory last written by another processor is slow to reach this one's caches. So
+ * each running thread has its own share of the nursery, the same one from
+ * collection to collection. The memory taken is counted for the nursery as a
+ * whole, and a thread whose share is used up continues in other shares. So the
+ * nursery's fill does not depend on which thread allocates.
  */
 #include "shares.h"
 
-/* A share holds SHARE_BUFFERS of the smallest buffers at least. Buffers of several threads are at
- * most 1/16 of a share long: when one thread finds no more room, others still have half a buffer.
- */
+/* A share holds at least SHARE_BUFFERS of the smallest buffers. With several threads a buffer is at
+ * most 1/16 of a share: when one thread finds no more room, the others have half a buffer left on
+ * average. */
 enum { SHARE_BUFFERS = 4, BUFFERS_SHIFT = 4 };
 
 static uint32_t count_shares(const struct gc_heap *heap, uint32_t threads)
@@ -26,8 +25,7 @@ static uint32_t count_shares(const struct gc_heap *heap, uint32_t threads)
 	return threads ? threads : 1;
 }
 
-/* Threads keep their numbers while none before them is gone: the newest is the first of the list.
- */
+/* Threads keep their numbers until an older one is gone: the list begins with the newest. */
 uint32_t shares_number(struct gc_heap *heap)
 {
 	uint32_t running = 0, number;
@@ -41,8 +39,7 @@ uint32_t shares_number(struct gc_heap *heap)
 	return running;
 }
 
-/* Taking a buffer means waiting for a cache line that others wrote to: several threads do that more
- * rarely. */
+/* Taking a buffer waits for a cache line that others write, so several threads take larger ones. */
 static size_t buffer_size(const struct gc_heap *heap, uint32_t n)
 {
 	size_t size = GC_ALIGN(heap->nursery.size / n >> BUFFERS_SHIFT);
@@ -81,7 +78,7 @@ static char *take(struct gc_share *share, size_t size)
 	return start;
 }
 
-/* Counts memory as taken, unless the nursery has not enough of it. */
+/* Counts memory as taken; false: the nursery does not have enough. */
 static bool reserve(struct gc_nursery *nursery, size_t size)
 {
 	size_t taken = nursery_taken(nursery);

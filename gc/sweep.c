@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sweep.c: gives back what marking did not reach, and sets the next threshold. */
+/* sweep.c: frees unmarked objects, and sets the next threshold. */
 #include "sweep.h"
 #include "large.h"
 #include "nursery.h"
 #include "old.h"
 
-/* A major collection is over when the heap has grown by about this part of the threshold. */
+/* While a major collection runs the heap grows by about this part (1 / BEYOND) of the threshold. */
 enum { BEYOND = 4 };
 
 static void set_threshold(struct gc_heap *heap)
@@ -16,17 +16,17 @@ static void set_threshold(struct gc_heap *heap)
 								: (uint64_t)next;
 }
 
-/* Room up to the end of the next major collection stays mapped: what is given back and taken again
- * costs page faults. While that goes on the heap grows beyond the threshold, and the minor
- * collection that passes it may promote a nursery at once. */
+/* Room until the end of the next major collection stays mapped, because returning and mapping it
+ * again costs page faults. During that collection the heap grows beyond the threshold, and the
+ * minor collection that passes the threshold may promote a whole nursery. */
 static size_t room_to_keep(const struct gc_heap *heap)
 {
 	return heap->threshold + heap->threshold / BEYOND + heap->nursery.size - heap->major.live;
 }
 
 /*
- * What is white now is dead. Its small and medium objects are counted as freed at once, though
- * their memory is found only as it is swept; large ones as they are unmapped.
+ * White objects are dead. Small and medium ones are counted as freed at once, although
+ * their memory is found only when it is swept; large ones when they are unmapped.
  */
 void sweep_begin(struct gc_heap *heap)
 {

@@ -13,12 +13,12 @@
 #include "provider/provider.h"
 #include "worklist.h"
 
-/* A sampled object whose fate is not known yet. */
+/* A sampled object without a final outcome. */
 struct gc_sampled {
 	void *object;
 	uint64_t sample;
-	uint64_t birth;  /* bytes that the heap had allocated then, the object included */
-	uint64_t minors; /* minor collections that the heap had made then */
+	uint64_t birth;  /* bytes allocated in the heap then, including the object */
+	uint64_t minors; /* minor collections of the heap until then */
 };
 
 struct gc_sampled_table {
@@ -34,25 +34,25 @@ enum gc_thread_state {
 };
 
 struct gc_thread {
-	struct gc_thread_head head; /* first: it is what gc_inline.h sees */
+	struct gc_thread_head head; /* first: gc_inline.h accesses it */
 	struct gc_heap *heap;
-	char *segment;    /* allocations before this address have been counted */
-	size_t uncounted; /* but for so many bytes */
-	char *zeroed;     /* the buffer is zero up to here; the limit may lie before it */
-	char *end;        /* of the buffer */
+	char *segment;                 /* allocations below this address have been counted, */
+	size_t uncounted;              /* except for this many bytes */
+	char *zeroed;                  /* the buffer is zeroed up to here; the limit may be lower */
+	char *end;                     /* end of the buffer */
 	struct gc_worklist remembered; /* old objects that were written to */
-	struct gc_worklist shaded;     /* old objects that it made gray */
-	void *shading;                 /* an old object on its way there, or NULL */
-	bool finalizing;               /* runs finalizers */
-	uint64_t allowance;            /* bytes that who is asked for memory may still take */
+	struct gc_worklist shaded;     /* old objects that the thread made gray */
+	void *shading;                 /* an old object about to be pushed there, or NULL */
+	bool finalizing;               /* the thread runs finalizers */
+	uint64_t allowance;            /* bytes that an out-of-memory function may still take */
 	uint32_t state;                /* enum gc_thread_state, atomic */
-	uint32_t share;                /* of the nursery, modulo their number */
+	uint32_t share;                /* its share of the nursery, modulo their number */
 	uint32_t news;                 /* the sampler's settings changed; atomic */
 	pthread_t owner;
-	pid_t tid; /* of the owner */
+	pid_t tid; /* the owner's */
 	struct gc_thread *next;
-	struct gcprof_thread *sampler;   /* what the provider knows it as */
-	struct gc_sampled_table sampled; /* its young objects that were sampled */
+	struct gcprof_thread *sampler;   /* the provider's thread */
+	struct gc_sampled_table sampled; /* its sampled young objects */
 };
 
 static inline bool thread_is_blocked(const struct gc_thread *thread)

@@ -2,16 +2,16 @@
 /* threads.c: mutator threads, and stopping all of them for a collection. */
 /*
  * A collection needs every other thread to be blocked or parked. It sets
- * heap->stop and makes every limit 0, so that each thread leaves its fast path
- * at its next allocation or safepoint and parks; rarely a limit is overwritten,
- * so it asks again after a while. A blocked thread may go on with whatever it
- * does; when it wants to run again it reads `stop` first. Both sides write
- * their own word and then read the other's, in one total order: a thread that
- * the collector saw blocked or parked sees the collector [stop].
+ * heap->stop and every limit to 0, so that each thread leaves its fast path at its
+ * next allocation or safepoint and parks. A limit may, rarely, be overwritten, so
+ * the request is repeated after a while. A blocked thread continues; before it
+ * runs again it reads `stop`. Both sides write their own word and then read the
+ * other's, in one total order: a thread that the collector saw blocked or parked
+ * sees the collector [stop].
  *
- * Most collections are over sooner than a thread falls asleep and is woken. So
- * both sides spin for a while before they sleep, unless more threads run than
- * there are processors: then another thread needs the processor.
+ * Most collections finish in less time than it takes a thread to fall asleep and
+ * be woken. So both sides spin for a while before they sleep, unless more threads
+ * run than there are processors: then another thread needs the processor.
  */
 #include "threads.h"
 #include "barrier.h"
@@ -22,14 +22,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A thread whose limit was overwritten is asked again after so long. */
+/* Interval for repeating requests, which an overwritten limit loses. */
 enum { ASK_AGAIN_NS = 1000000 };
 
-/* To fall asleep and be woken takes about so long: spinning twice as long costs no more than that
- * again (the ski rental problem). So many turns pass between two readings of the clock. */
+/* Falling asleep and being woken takes about SPIN_NS, so spinning that long at most doubles the
+ * cost (the ski rental problem). TURNS is the number of spins between two readings of the clock. */
 enum { SPIN_NS = 30000, TURNS = 32 };
 
-/* One that notices when its owner wants it again, see heap_lock(). */
+/* The lock detects relocking by its owner, see heap_lock(). */
 void threads_init_lock(struct gc_heap *heap)
 {
 	pthread_mutexattr_t attributes;
@@ -52,8 +52,8 @@ static void set_state(struct gc_thread *thread, uint32_t state)
 	__atomic_store_n(&thread->state, state, __ATOMIC_SEQ_CST);
 }
 
-/* The collector, if it sleeps, shall read the states again: ours changed. */
-static void tell_collector(struct gc_heap *heap)
+/* Wakes a sleeping collector after a change of this thread's state. */
+static void wake_collector(struct gc_heap *heap)
 {
 	if (!__atomic_load_n(&heap->awaiting, __ATOMIC_SEQ_CST))
 		return;
@@ -67,7 +67,7 @@ static uint32_t get_stop(const struct gc_heap *heap)
 	return __atomic_load_n(&heap->stop, __ATOMIC_SEQ_CST);
 }
 
-/* True when no stop is wanted any more, false when that took long. */
+/* True when the stop is over, false when that takes long. */
 static bool spin_resumed(const struct gc_heap *heap)
 {
 	uint64_t until = os_now() + SPIN_NS;
@@ -95,8 +95,8 @@ static void wait_resumed(struct gc_heap *heap)
 	}
 }
 
-/* From being stopped. A collection may be under way: nothing of the thread may be touched before
- * it ended. */
+/* Resumes a stopped thread. If a collection is running, the thread's data must not be touched
+ * before it has ended. */
 static void go_on(struct gc_thread *self)
 {
 	set_state(self, THREAD_RUNNING);
@@ -104,25 +104,25 @@ static void go_on(struct gc_thread *self)
 		if (__atomic_load_n(&self->heap->collector, __ATOMIC_RELAXED) == self)
 			heap_called_within();
 		set_state(self, THREAD_PARKED);
-		tell_collector(self->heap);
+		wake_collector(self->heap);
 		wait_resumed(self->heap);
 		set_state(self, THREAD_RUNNING);
 	}
 }
 
-/* The collecting thread may report what became of samples that wait here. */
+/* Flushes first, because the collecting thread may report outcomes of samples that wait here. */
 void threads_park(struct gc_thread *self)
 {
 	gcprof_flush(self->sampler);
 	go_on(self);
 }
 
-/* Takes the lock when no thread collects. While it waits the thread counts as stopped. */
+/* Takes the lock while no thread collects. The thread counts as stopped while it waits. */
 static void lock_between_collections(struct gc_thread *self)
 {
 	struct gc_heap *heap = self->heap;
 
-	/* Otherwise others may collect, and report what became of samples that wait here. */
+	/* Otherwise others may collect, and report outcomes of samples that wait here. */
 	if (!pthread_mutex_trylock(&heap->lock)) {
 		if (!heap->collector)
 			return;
@@ -130,7 +130,7 @@ static void lock_between_collections(struct gc_thread *self)
 	}
 	gcprof_flush(self->sampler);
 	set_state(self, THREAD_PARKED);
-	tell_collector(heap);
+	wake_collector(heap);
 	heap_lock(heap);
 	while (heap->collector)
 		pthread_cond_wait(&heap->resumed, &heap->lock);
@@ -190,7 +190,7 @@ static bool spin_stopped(const struct gc_heap *heap, const struct gc_thread *sel
 	return false;
 }
 
-/* Called when others take long: some would be waited for forever. With the lock. */
+/* Called when threads take long to stop: detects those that never will. With the lock. */
 static void check_running(const struct gc_heap *heap, const struct gc_thread *self)
 {
 	const struct gc_thread *thread = heap->threads;
@@ -204,7 +204,7 @@ static void check_running(const struct gc_heap *heap, const struct gc_thread *se
 		  "a collection waits for its own thread, which is attached twice");
 }
 
-/* The same without a processor of its own; with the lock, which it lets go of. */
+/* The same, but sleeping. With the lock, which it releases while it sleeps. */
 static bool sleep_stopped(struct gc_heap *heap, const struct gc_thread *self)
 {
 	struct timespec until;
@@ -305,9 +305,9 @@ void gc_thread_detach(struct gc_thread *thread)
 	free(thread);
 }
 
-/* The thread is blocked, its samples are out: reports sums of collections if no other runs, which
- * would go on with them. */
-static void rest(struct gc_thread *thread)
+/* The thread is blocked and its samples are reported: reports sums of collections, unless another
+ * thread runs, which would add to them. */
+static void flush_idle_sums(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
 
@@ -323,12 +323,12 @@ void gc_blocking_begin(struct gc_thread *thread)
 	struct gc_heap *heap = thread->heap;
 
 	GC_ASSERT(get_state(thread) == THREAD_RUNNING, "gc_blocking_begin() without an end before");
-	/* It may be long: others count ages by what all have allocated. */
+	/* Blocking may take long, and other threads' ages depend on all allocated bytes. */
 	nursery_account(thread);
 	gcprof_flush(thread->sampler);
 	set_state(thread, THREAD_BLOCKED);
-	tell_collector(heap);
-	rest(thread);
+	wake_collector(heap);
+	flush_idle_sums(thread);
 }
 
 void gc_safepoint_slow(struct gc_thread *thread)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trace.h: what tracing consists of: visiting every reference in an object. */
+/* trace.h: visits every reference in an object. */
 #ifndef GCPROF_TRACE_H
 #define GCPROF_TRACE_H
 
@@ -13,7 +13,7 @@ trace_fixed(const struct gc_type_info *type, void *object, gc_visit visit, void 
 		visit(context, (void **)((char *)object + type->pointers[i]));
 }
 
-/* The items from number `from` up to, not including, number `to`. */
+/* Visits the items from index `from` up to, but not including, `to`. */
 __attribute__((always_inline)) static inline void trace_items(const struct gc_type_info *type,
 							      void *object, uint64_t from,
 							      uint64_t to, gc_visit visit,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* types.c: registered types: checked once, so that tracing need not check. */
+/* types.c: registers types, and checks them so that tracing need not. */
 #include "types.h"
 
 #include <stdlib.h>
 
-/* No object of the fixed part comes near this; it keeps size arithmetic far from overflow. */
+/* Limit of the fixed part, far above any real one; keeps size arithmetic from overflowing. */
 #define SIZE_MAX_FIXED (UINT32_C(1) << 30)
 
 int types_init(struct gc_heap *heap)
@@ -58,7 +58,7 @@ static int check_offsets(const char *name, const uint32_t *offsets, uint32_t n, 
 	return 0;
 }
 
-/* Of an array's items. */
+/* Checks where an array's length is. */
 static int check_length(const struct gc_type_desc *desc)
 {
 	uint32_t at = desc->length_offset;
@@ -159,7 +159,7 @@ int gc_type_register(struct gc_heap *heap, const struct gc_type_desc *desc, gc_t
 	if (result)
 		goto out;
 	*out = (gc_type)heap->n_types;
-	/* The slow path reads this without the lock to see whether a type exists. */
+	/* The slow path reads this without the lock to check that a type exists. */
 	__atomic_store_n(&heap->n_types, heap->n_types + 1, __ATOMIC_RELEASE);
 out:
 	pthread_mutex_unlock(&heap->lock);

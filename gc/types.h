@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* types.h: registered types: sizes and where references lie. */
+/* types.h: registered types: sizes and positions of references. */
 #ifndef GCPROF_TYPES_H
 #define GCPROF_TYPES_H
 
@@ -11,7 +11,7 @@ enum { SMALL_COPY = 128 }; /* up to this size objects are copied by words */
 int types_init(struct gc_heap *heap);
 void types_free(struct gc_heap *heap);
 
-/* The size of an array, PTRDIFF_MAX if that would not fit the address space. */
+/* The size of an array; PTRDIFF_MAX if it exceeds the address space. */
 size_t types_array_size(const struct gc_type_info *type, uint64_t length);
 
 /* The type of an object with a valid header. */
@@ -32,7 +32,7 @@ static inline size_t type_object_size(const struct gc_type_info *type, const voi
 	return GC_ALIGN(type->size + type_length(type, object) * type->item_size);
 }
 
-/* What the probes call a type: unique in the process. */
+/* The type's id in the probes, unique in the process. */
 static inline uint64_t type_probe_id(const struct gc_heap *heap, uint32_t type)
 {
 	return heap->types[type].probe;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* weak.c: weak references and ephemerons: references that keep nothing alive by themselves. */
+/* weak.c: weak references and ephemerons: references that do not keep their objects alive. */
 /*
- * An ephemeron is a pair: its value is alive as long as its key is, and what
- * the value refers to does not count for the key. A weak reference is one
- * without a value. They lie outside the heap, in three lists: all, those with a
- * value, and those whose key or value may be young. A minor collection takes
- * every old key for alive. When marking has nothing gray left, values of marked
- * keys become gray, and those of others as their keys are marked (pairs.c); then
- * the pairs of unmarked keys are cleared, in steps. Until its turn has come a pair
- * whose key is dead says so.
+ * An ephemeron is a pair: its value lives as long as its key, and references from
+ * the value do not keep the key alive. A weak reference is an ephemeron without a
+ * value. They are outside the heap, in three lists: all, those with a value, and
+ * those whose key or value may be young. A minor collection treats every old key
+ * as live. When marking has nothing gray left, values of marked keys become gray,
+ * and the others when their keys are marked (pairs.c). Then steps clear the pairs
+ * of unmarked keys. A pair that is not cleared yet reports its dead key as NULL.
  *
- * One that was destroyed stays in its lists, and is the next to be created: so a
- * program that makes many, none for long, needs memory for few. When marking has
- * ended those that are left are freed.
+ * A destroyed one stays in its lists and is reused by the next creation. So a
+ * program that creates many short-lived ones needs memory for few. Those left when
+ * marking has ended are freed.
  */
 #include "weak.h"
 #include "nursery.h"
@@ -20,12 +19,12 @@
 
 #include <stdlib.h>
 
-/* Rounds through the young pairs, one way and the other in turn, in which only values of keys that
- * survived are visited. In the next one all are: chains that long may live a while too long. */
+/* Rounds through the young pairs, in alternating directions, that visit only values of surviving
+ * keys. The next round visits all values: longer chains may live until the next collection. */
 enum { EXACT_ROUNDS = 16 };
 
-/* Marking may have passed it by: then it must learn of the value after the next minor
- * collection. Otherwise that is none of those collections' business if both are old. */
+/* Lists a pair for the next minor collection: if its key or value is young, or if marking may have
+ * missed the pair. */
 static void enlist_young(struct gc_heap *heap, struct gc_weak *weak)
 {
 	if (weak->listed || (!major_is_marking(heap) && !heap_is_young(heap, weak->key) &&
@@ -45,14 +44,15 @@ static void enlist_pair(struct gc_heap *heap, struct gc_weak *weak)
 	}
 }
 
-/* Marking found it dead, and clearing is not there yet. What is young was not marked. */
+/* Whether marking found the key dead, but the pair is not cleared yet. Young keys have no mark. */
 static bool is_condemned(const struct gc_heap *heap, const void *key)
 {
 	return key && __atomic_load_n(&heap->major.stage, __ATOMIC_RELAXED) == AFTER_MARK_WEAK &&
 	       !nursery_has(&heap->nursery, key) && !chunk_is_marked_shared(key);
 }
 
-/* One that was destroyed, still in its lists, or a new one. NULL: no memory. With the lock. */
+/* Reuses a destroyed one, which is still in its lists, or allocates. NULL: no memory. With the
+ * lock. */
 static struct gc_weak *obtain(struct gc_heap *heap)
 {
 	struct gc_weak_lists *lists = &heap->weak;
@@ -98,7 +98,7 @@ void gc_weak_destroy(struct gc_thread *thread, struct gc_weak *weak)
 	weak->key = NULL;
 	weak->value = NULL;
 	weak->destroyed = true;
-	/* Another one must not be found by this one's key. */
+	/* While it waits for this key it must not be reused with another. */
 	if (!weak->waits_for)
 		worklist_push(&heap->weak.spare, weak);
 	pthread_mutex_unlock(&heap->lock);
@@ -158,7 +158,7 @@ static void settle(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survi
 		weak->value = survivor(heap, weak->value);
 }
 
-/* Marking must still learn of the value, at the latest with the key. */
+/* Passes a value to marking, at once or when its key is marked. */
 static void attend(struct gc_heap *heap, struct gc_weak *weak)
 {
 	if (weak->value && major_is_marking(heap) && heap->major.stage == AFTER_MARK_NOTHING)
@@ -178,8 +178,8 @@ void weak_finish_minor(struct gc_heap *heap, gc_survivor survivor)
 	heap->weak.rounds = 0;
 }
 
-/* Marking is done: clears the pair if its key is dead. One that may be young is as new as its key,
- * which is therefore alive. */
+/* After marking: clears the pair if its key is dead. A listed pair is new, so its key was live when
+ * marking ended. */
 static void clear(struct gc_heap *heap, struct gc_weak *weak, gc_survivor survivor)
 {
 	if (!weak->listed)
@@ -190,7 +190,7 @@ bool weak_clear(struct gc_heap *heap, gc_survivor survivor, size_t *next, size_t
 {
 	struct gc_worklist *all = &heap->weak.all;
 
-	/* Some may be freed now. */
+	/* Some of these may be freed now. */
 	heap->weak.spare.count = 0;
 	for (; items && *next < all->count; items--) {
 		struct gc_weak *weak = all->base[*next];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* worklist.c: growing a stack of words. */
+/* worklist.c: a growable stack of words. */
 #include "worklist.h"
 #include "os.h"
 
@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 512 };
 
-/* At each moment `base` is whole: a fork by another thread may cut this one off anywhere. */
+/* `base` is valid at every moment, because a fork by another thread may interrupt anywhere. */
 void worklist_grow(struct gc_worklist *stack)
 {
 	size_t before = stack->capacity, size = sizeof(void *);

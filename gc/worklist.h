@@ -5,14 +5,14 @@
 
 #include <stddef.h>
 
-/* All zero is an empty stack. */
+/* All zero: an empty stack. */
 struct gc_worklist {
 	void **base;
 	size_t count;
 	size_t capacity;
 };
 
-/* Makes room for one more; ends the program when there is no memory. */
+/* Makes room for at least one more word; ends the program when out of memory. */
 void worklist_grow(struct gc_worklist *stack);
 void worklist_free(struct gc_worklist *stack);
 
@@ -21,7 +21,7 @@ static inline void worklist_push(struct gc_worklist *stack, void *word)
 	if (__builtin_expect(stack->count == stack->capacity, 0))
 		worklist_grow(stack);
 	stack->base[stack->count] = word;
-	/* The child of a fork may find it between the two. */
+	/* A fork may interrupt between the two stores. */
 	__atomic_signal_fence(__ATOMIC_RELEASE);
 	stack->count++;
 }
@@ -31,10 +31,10 @@ static inline void *worklist_pop(struct gc_worklist *stack)
 	return stack->base[--stack->count];
 }
 
-/* Takes out the last word that is equal, if there is one; another one takes its place. */
+/* Removes the last word equal to `word`, if any; another word takes its place. */
 void worklist_remove(struct gc_worklist *stack, const void *word);
 
-/* Moves everything from `from` to `to`. */
+/* Moves all words from `from` to `to`. */
 void worklist_move(struct gc_worklist *to, struct gc_worklist *from);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batch.c: hands samples over by the batch where one by one would cost too much. */
+/* batch.c: reports samples in batches, where unbatched reports would cost too much. */
 /*
- * Firing a probe costs about a microsecond and walking a stack two more, so a
- * sample whose stack is known needs neither: it waits here, with the time at
- * which it was taken, until its batch is full or something comes between.
+ * Firing a probe costs about a microsecond, and walking a stack two more. A sample
+ * with a known stack needs neither: it waits here, with its time stamp, until its
+ * batch is full or another event forces a report.
  *
- * A stack is known if all pieces of it are (pieces.c), in whatever stacks they
- * were reported. A batch begins with how its stacks are made of them; most stacks
- * share most of their pieces with the one before. A stack with a piece that is
- * not known fires `pieces` and `sample`, which has it walked. What waits goes
- * ahead, so that a batch has pieces only that were reported before its first sample.
+ * A stack is known if all its pieces are (pieces.c), no matter in which stacks
+ * they were reported. A batch begins with its stacks, built from pieces; most
+ * stacks share most of their pieces with the previous one. A stack with an unknown
+ * piece fires `pieces` and `sample`, at which it is walked. Waiting samples are
+ * reported first, so a batch contains only pieces that were reported before its
+ * first sample.
  *
- * A piece is reported again after a while and after many uses, so a consumer that lost a
- * sample comes right by itself; and often in the beginning, when a profiler may
- * not know yet how to walk stacks.
+ * A piece is reported again after some time and after many uses, so a consumer
+ * that lost a sample recovers. In the beginning this happens often, because a
+ * profiler may not be able to walk stacks yet.
  *
- * Where hardly any stack is known all this gains nothing, so it is left off
- * for some time.
+ * Where hardly any stack is known, batching gains nothing and pauses for a while.
  */
 #include "batch.h"
 #include "internal.h"
@@ -26,41 +26,42 @@
 enum {
 	WAYS = 4, /* keys in a cache line */
 	SETS = 16384,
-	USES_MAX = 8192,  /* of a key before its piece is reported again */
-	SETTLED_MS = 250, /* the beginning, of sampling or of a library */
-	AGAIN_EARLY = 16, /* ms until a piece is reported again: in the beginning */
-	AGAIN_LATE = 16384,
-	CREDIT_HIT = 8, /* less than one known stack in nine is not worth the search */
+	USES_MAX = 8192, /* uses of a key before its piece is reported again */
+	SETTLED_MS =
+		250, /* length of the early phase, after sampling starts or keys are forgotten */
+	AGAIN_EARLY = 16,   /* ms until a piece is reported again: in the early phase, */
+	AGAIN_LATE = 16384, /* and later */
+	CREDIT_HIT = 8,     /* the search pays if at least one stack in nine is known */
 	CREDIT_START = 256,
 	CREDIT_MAX = 1024,
-	SKIPPED = 4096, /* samples, if it is not */
+	SKIPPED = 4096, /* samples without a search if it does not */
 };
 
 enum { STACK_WORDS = sizeof(struct gcprof_stack) / sizeof(uint64_t) };
 
-/* A piece that was reported. */
+/* A reported piece. */
 struct known {
 	uint64_t key;  /* 0: none */
 	uint32_t due;  /* when to report it again, ms */
-	uint32_t uses; /* left until then */
+	uint32_t uses; /* uses left until then */
 };
 
 struct gc_batch {
 	struct gcprof_thread *thread;
-	uint64_t latest;     /* sample's time, whether it waits or not */
-	uint32_t consumers;  /* at the last check */
-	uint64_t generation; /* of the control block: the same */
+	uint64_t latest;     /* time of the latest sample, waiting or not */
+	uint32_t consumers;  /* number of consumers at the last check */
+	uint64_t generation; /* of the control block, likewise */
 	uint32_t count;
-	uint32_t began;   /* ms: no piece had been reported before */
-	int32_t credit;   /* grows with stacks that are known, falls with others */
-	uint32_t skipped; /* samples that are not searched, since the credit was used up */
-	size_t same;      /* outermost pieces that are those of the batch's last stack */
-	uint64_t last;    /* key of that, 0: the batch has none yet */
+	uint32_t began;   /* ms: time of the first reported piece */
+	int32_t credit;   /* grows with known stacks, falls with others */
+	uint32_t skipped; /* samples still to skip after the credit was used up */
+	size_t same;      /* outermost pieces shared with the batch's last stack */
+	uint64_t last;    /* key of that stack; 0: the batch has none yet */
 	size_t n_words;
 	struct pieces pieces;
 	struct gcprof_sample entries[GCPROF_SAMPLES_MAX];
 	uint64_t words[GCPROF_STACK_WORDS_MAX];
-	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* a page */
+	struct known known[SETS][WAYS] __attribute__((aligned(4096))); /* page size */
 };
 
 static struct gc_batch *batch_of(struct gcprof_thread *thread)
@@ -69,7 +70,7 @@ static struct gc_batch *batch_of(struct gcprof_thread *thread)
 
 	if (batch)
 		return batch;
-	/* Pages are taken as they are used: most programs have few stacks. */
+	/* Pages are mapped on use: most programs have few stacks. */
 	batch = system_map(sizeof(*batch));
 	if (!batch)
 		return NULL;
@@ -84,7 +85,7 @@ void batch_free(struct gcprof_thread *thread)
 	thread->batch = NULL;
 }
 
-/* The clock of keys: it may wrap, after 49 days. */
+/* The clock of keys, which may wrap after 49 days. */
 static uint32_t milliseconds(uint64_t ns)
 {
 	return (uint32_t)(ns / MS);
@@ -169,7 +170,7 @@ void batch_forked(struct gcprof_thread *thread)
 	forget(batch);
 }
 
-/* All consumers of `sample` must understand batches, or would miss samples. */
+/* Whether all consumers of `sample` understand batches; otherwise some would miss samples. */
 static bool is_understood(struct gc_batch *batch)
 {
 	uint32_t consumers = probe_samples_consumers();
@@ -185,7 +186,7 @@ static bool is_understood(struct gc_batch *batch)
 	return consumers && consumers >= probe_sample_consumers();
 }
 
-/* Where the key is, or should be: instead of the one that is due first. */
+/* The key's entry, or the one to replace: the one due first. */
 static struct known *find(struct gc_batch *batch, uint64_t key)
 {
 	struct known *set = batch->known[key % SETS], *place = set;
@@ -207,8 +208,8 @@ static bool is_known_key(struct known *known, uint64_t key, uint32_t now)
 	return true;
 }
 
-/* Counts one more stack that is known or is not. */
-static void settle_credit(struct gc_batch *batch, bool known)
+/* Updates the credit for a known or unknown stack. */
+static void update_credit(struct gc_batch *batch, bool known)
 {
 	batch->credit += known ? CREDIT_HIT : -1;
 	if (batch->credit > CREDIT_MAX)
@@ -247,8 +248,8 @@ static void append(struct gc_batch *batch, const struct probe_sample *sample, ui
 		batch_flush(batch->thread);
 }
 
-/* Samples that come quickly, one after the other, are the ones to be cheap. Others would be handed
- * over one by one in any case. */
+/* Whether samples come in quick succession. Only those need to be cheap; others would form batches
+ * of one. */
 static bool is_quick(struct gc_batch *batch)
 {
 	uint64_t before = batch->latest;
@@ -257,7 +258,7 @@ static bool is_quick(struct gc_batch *batch)
 	return batch->latest - before <= rate_waiting_max(batch->thread->provider);
 }
 
-/* Are the pieces from number `from` on known? */
+/* Whether the pieces from index `from` on are known. */
 static bool are_known(struct gc_batch *batch, size_t from, uint32_t now)
 {
 	for (size_t i = from; i < batch->pieces.n; i++) {
@@ -269,7 +270,7 @@ static bool are_known(struct gc_batch *batch, size_t from, uint32_t now)
 	return true;
 }
 
-/* Adds the stack, whose pieces are known, to those of the batch. */
+/* Adds a stack of known pieces to the batch. */
 static void define(struct gc_batch *batch, uint64_t key)
 {
 	const struct pieces *pieces = &batch->pieces;
@@ -286,7 +287,7 @@ static void define(struct gc_batch *batch, uint64_t key)
 	batch->last = key;
 }
 
-/* Makes the stack one of the batch, if it is known. */
+/* Adds the stack to the batch if it is known. */
 static bool is_known(struct gc_batch *batch, uint64_t key, size_t kept)
 {
 	const struct pieces *pieces = &batch->pieces;
@@ -299,7 +300,7 @@ static bool is_known(struct gc_batch *batch, uint64_t key, size_t kept)
 	if (!are_known(batch, batch->same, now))
 		return false;
 	if (batch->n_words + STACK_WORDS + pieces->n - batch->same > GCPROF_STACK_WORDS_MAX) {
-		/* The next batch is on its own: it needs the outer pieces as well. */
+		/* The next batch is self-contained, so it needs the outer pieces as well. */
 		batch_flush(batch->thread);
 		if (!are_known(batch, 0, now))
 			return false;
@@ -308,7 +309,7 @@ static bool is_known(struct gc_batch *batch, uint64_t key, size_t kept)
 	return true;
 }
 
-/* The sample that comes next reports the stack, and thereby its pieces. */
+/* Reports the pieces of an unknown stack; the next sample reports the stack. */
 static void announce(struct gc_batch *batch, uint64_t key)
 {
 	const struct pieces *pieces = &batch->pieces;
@@ -337,8 +338,8 @@ static uint64_t hash_frames(const struct gcprof_frame *frames, uint32_t n, uint3
 }
 
 /*
- * The thread knows its frames: they are reported once, as the pieces of a stack are. `batch` is
- * NULL where the sample cannot wait. False: it must be sent by itself.
+ * For a thread that walks its own frames, which are reported once, like the pieces of a stack.
+ * `batch` is NULL if the sample cannot wait. False: it must be reported unbatched.
  */
 static bool take_walked(struct gcprof_thread *thread, struct gc_batch *batch,
 			struct probe_sample *sample)
@@ -356,7 +357,7 @@ static bool take_walked(struct gcprof_thread *thread, struct gc_batch *batch,
 		probe_stack(&(struct probe_stack){key, frames, n, thread->walk_how});
 		if (batch) {
 			*find(batch, key) = (struct known){key, known_until(batch, now), USES_MAX};
-			/* The sample is not older than what it refers to. */
+			/* The sample must not be older than the stack that it refers to. */
 			batch->latest = system_now();
 		}
 	}
@@ -374,7 +375,7 @@ void gcprof_thread_walk(struct gcprof_thread *thread, gcprof_walk *walk, void *c
 	thread->walk_how = how;
 }
 
-/* The batch, if the sample may wait in it. */
+/* The batch, or NULL if the sample cannot wait. */
 static struct gc_batch *ready_batch(struct gcprof_thread *thread)
 {
 	struct gc_batch *batch = thread->provider->options.no_batching ? NULL : batch_of(thread);
@@ -399,13 +400,13 @@ bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample)
 		return false;
 	}
 	known = is_known(batch, key, kept);
-	settle_credit(batch, known);
+	update_credit(batch, known);
 	if (known) {
 		append(batch, sample, key);
 		return true;
 	}
-	/* Stacks that were read before a file was loaded may have code in it: only pieces
-	 * that are of all files may become known. */
+	/* Stacks read before a file was loaded may contain its code: only pieces that take all
+	 * files into account may become known. */
 	if (fingerprint_refresh(&batch->pieces.fingerprint)) {
 		batch_flush(thread);
 		forget(batch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batch.h: samples that wait in their thread to be handed over together. */
+/* batch.h: samples that wait in their thread to be reported together. */
 #ifndef GCPROF_BATCH_H
 #define GCPROF_BATCH_H
 
@@ -12,30 +12,31 @@ struct gcprof_thread;
 struct gc_batch;
 
 /*
- * Takes the sample into the thread's batch, or returns false: then it must be
- * sent by itself, at once, with sample->stack as it is now. All by the thread.
+ * Adds the sample to the thread's batch. False: the sample must be reported
+ * unbatched, at once, with sample->stack as this function set it. The thread
+ * itself calls all functions of this file.
  */
 bool batch_take(struct gcprof_thread *thread, struct probe_sample *sample);
 
 /* gcprof_flush(). */
 void batch_flush(struct gcprof_thread *thread);
 
-/* Gives the sample its type, if it waits. */
+/* Sets the type of a waiting sample; false: it does not wait. */
 bool batch_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type);
 
-/* It is `now`, ns: hands over what has waited too long. */
+/* Reports samples that have waited too long at the time `now`, ns. */
 void batch_check(struct gcprof_thread *thread, uint64_t now);
 
-/* Sampling ended: hands over what waits and forgets the stacks that were reported. */
+/* Sampling has ended: reports waiting samples and forgets the reported stacks. */
 void batch_end(struct gcprof_thread *thread);
 
-/* In the child of a fork, for the thread that is left: what waits is the parent's. */
+/* In the child of a fork, for the remaining thread: waiting samples belong to the parent. */
 void batch_forked(struct gcprof_thread *thread);
 
-/* Samples that wait. */
+/* Number of waiting samples. */
 uint32_t batch_waiting(const struct gcprof_thread *thread);
 
-/* Drops what waits. */
+/* Drops waiting samples. */
 void batch_free(struct gcprof_thread *thread);
 
 #endif

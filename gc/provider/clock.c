@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clock.c: the sampling clock: which allocations are sampled, and taking the samples. */
+/* clock.c: the sampling clock: decides which allocations are sampled, and takes the samples. */
 /*
- * Imagine the bytes that a thread allocates numbered in their order. Every byte
- * is a hit with probability 1 - exp(-1/R), independently; an object is sampled if
- * it contains a hit, so an object of s bytes is with 1 - exp(-s/R), wherever it
- * lies. The distance to the next hit is therefore an exponential variate of mean
- * R, rounded up, and it forgets: drawing it anew at any point that was chosen
- * without knowing what comes changes nothing. `budget` is that distance. An allocator
- * that folds it into its limit leaves the fast path for the object that contains
- * the hit, and no other object notices.
+ * Number the bytes that a thread allocates in order. Every byte is a hit with
+ * probability 1 - exp(-1/R), independently. An object that contains a hit is
+ * sampled, so an object of s bytes is sampled with 1 - exp(-s/R), wherever it is.
+ * The distance to the next hit is therefore an exponential variate of mean R,
+ * rounded up. It is memoryless: drawing it anew at a point that was chosen without
+ * knowledge of the future changes nothing. `budget` is that distance. An allocator
+ * that folds it into its limit leaves the fast path only for the object that
+ * contains the hit.
  *
- * Only bytes of objects count: tails of buffers are skipped, and so nothing
- * depends on where buffers and collections happen to lie.
+ * Only bytes of objects count: tails of buffers are skipped, so the samples do not
+ * depend on where buffers and collections happen to fall.
  */
 #include "internal.h"
 #include "batch.h"
@@ -20,14 +20,14 @@
 #include "system.h"
 
 #define CHECK_NS  UINT64_C(200000)
-#define POLLS_MAX 32 /* between two readings, should the program go slower: a MiB in buffers */
+#define POLLS_MAX 32 /* between two readings, if the program slows down: a MiB in buffers */
 
-enum { POLL_BYTES = 32 << 10 }; /* gcprof_alloc() polls once in so many bytes */
+enum { POLL_BYTES = 32 << 10 }; /* gcprof_alloc() polls once in this many bytes */
 
-/* Ids are of the process: two providers must not give the same one. */
+/* Ids are unique in the process, across providers. */
 static uint64_t last_sample;
 
-/* In the order in which threads attach. */
+/* Seeds the thread's generator, by its number in the order of attaching. */
 void clock_seed(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;
@@ -59,10 +59,9 @@ static uint64_t period_in_force(const struct gcprof_provider *provider)
 }
 
 /*
- * Does what depends on the clock, if anything does. Reading it takes longer than the rest of a
- * slow path, and a program that allocates gigabytes a second comes by every few
- * hundred nanoseconds: so it is read each CHECK_NS or so, counted in polls
- * at the pace of the last ones.
+ * Does the work that depends on the clock, if there is any. Reading the clock takes longer than the
+ * rest of a slow path, and a program that allocates gigabytes a second polls every few hundred
+ * nanoseconds. So the clock is read about every CHECK_NS, estimated from the recent rate of polls.
  */
 static void check_clock(struct gcprof_thread *thread)
 {
@@ -152,9 +151,9 @@ static uint64_t take_sample(struct gcprof_thread *thread, size_t size, uint64_t 
 }
 
 /*
- * The first hit behind an object of `size` bytes that contains one. Those within
- * it are passed by without drawing them, since the distance forgets: a large
- * object and a short period would make it millions.
+ * Draws the first hit after an object of `size` bytes that contains one. Hits
+ * within the object are not drawn, since the distance is memoryless: a large
+ * object and a short period would have millions.
  */
 static void pass_object(struct gcprof_thread *thread, int64_t size)
 {
@@ -168,9 +167,9 @@ static void pass_object(struct gcprof_thread *thread, int64_t size)
 }
 
 /*
- * One object, one sample, however many hits it contains. A change of the period
- * takes effect behind the object: applied before it, an object that is here
- * because it contains a hit would lose it, and estimates would be biased.
+ * Takes one sample per object, however many hits it contains. A change of the
+ * period takes effect after the object: if applied before, an object that is in
+ * the slow path because it contains a hit would lose it, which biases estimates.
  */
 uint64_t gcprof_allocated(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind)
 {
@@ -211,7 +210,7 @@ uint64_t gcprof_followed(void)
 	return followed.sample;
 }
 
-/* The countdown ends at the hit, and early enough to poll. */
+/* Sets the countdown to end at the hit, or earlier to poll. */
 static void arm(struct gcprof_thread *thread)
 {
 	int64_t left = gcprof_bytes_left(thread);

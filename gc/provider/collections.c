@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* collections.c: reports collections one by one, and short ones that come quickly as sums. */
+/* collections.c: reports collections individually, and frequent short ones as sums. */
 /*
- * A collection that finds nothing alive takes two microseconds, and a program
- * that allocates gigabytes a second makes thousands of them each second. Firing
- * gc_begin and gc_end takes longer than that. So there is a ceiling: so many a
- * second are reported one by one, and all that take long. Those beyond are added
- * up by kind and reason. `gc_summary` reports the sums before the next collection
- * that is reported, and when the last running thread blocks, the last one is
- * detached or the process ends. Outcomes of samples wait for the same moments.
+ * A collection that finds nothing alive takes two microseconds, and a program that
+ * allocates gigabytes a second runs thousands of them each second. Firing gc_begin
+ * and gc_end takes longer than that. So short collections beyond a ceiling per
+ * second are summed by kind and reason; long ones are always reported
+ * individually. `gc_summary` reports the sums before the next collection that is
+ * reported individually, and when the last running thread blocks, the last one is
+ * detached or the process ends. Outcomes of samples wait with the sums.
  *
- * Only its end shows that a collection took long. One that did, and was expected
- * to be short, is reported then: gc_begin carries the time at which it began.
+ * Only at its end is a collection known to be long. If it was expected to be
+ * short, gc_begin fires at its end with the time at which it began.
  *
- * The caller sees to it that one thread of a provider at a time is here.
+ * The caller ensures that only one thread of a provider at a time is here.
  */
 #include "internal.h"
 #include "batch.h"
 #include "otel.h"
 
-#define LONG_NS  (1 * MS)    /* a collection that takes as long is reported by itself */
-#define BURST_NS (1000 * MS) /* of the ceiling: what may have been saved up */
+#define LONG_NS  (1 * MS)    /* collections of this duration are reported individually */
+#define BURST_NS (1000 * MS) /* burst of individual reports, in time at the ceiling's rate */
 
-/* --- what is reported ------------------------------------------------------------------ */
+/* --- reporting ------------------------------------------------------------------------- */
 
 static void fire_begin(const struct gcprof_provider *provider, uint64_t time)
 {
@@ -47,7 +47,7 @@ static void fire_end(const struct gcprof_provider *provider, const struct gcprof
 	});
 }
 
-/* The phase in force. A marking that it reports is none of the sums. */
+/* Reports the current phase. A marking reported here is not counted in the sums. */
 static void fire_phase(struct gcprof_provider *provider)
 {
 	struct gc_summary *summary = &provider->summary;
@@ -106,21 +106,21 @@ void collections_forked(struct gcprof_provider *provider)
 	provider->collection.stop_cycle = 0;
 }
 
-/* --- which are ------------------------------------------------------------------------- */
+/* --- individually or in a sum ---------------------------------------------------------- */
 
-/* A thread that others want the CPU of takes a millisecond for a short one, too. */
+/* Waiting for a CPU can make a short collection take a millisecond, hence the factor. */
 static bool is_long(const struct gcprof_provider *provider, uint64_t ns)
 {
 	return ns >= LONG_NS * rate_thrift(provider);
 }
 
-/* All consumers of collections must understand sums, or would miss some. */
+/* Whether all consumers of collections understand sums; otherwise some would miss collections. */
 static bool is_understood(struct gcprof_provider *provider)
 {
 	struct gc_summary *summary = &provider->summary;
 	uint32_t consumers = probe_gc_summary_consumers();
 
-	/* What was added up is for those who were there. */
+	/* Pending sums are for the consumers attached so far. */
 	if (consumers != summary->consumers || control_generation() != summary->generation) {
 		gcprof_flush_sums(provider);
 		summary->consumers = consumers;
@@ -131,8 +131,8 @@ static bool is_understood(struct gcprof_provider *provider)
 }
 
 /*
- * May one more be reported by itself? A bucket of tokens, kept as the time from which on
- * the next may; that lags behind by what was saved up.
+ * Whether another collection may be reported individually. A token bucket, kept as the time from
+ * which the next may be reported; it lies in the past by the tokens saved.
  */
 static bool is_below_ceiling(struct gcprof_provider *provider, uint64_t now)
 {
@@ -146,7 +146,7 @@ static bool is_below_ceiling(struct gcprof_provider *provider, uint64_t now)
 	return true;
 }
 
-/* Is the collection one of those that are added up, if it turns out short? */
+/* Whether the collection goes into a sum if it turns out to be short. */
 static bool is_summed(struct gcprof_provider *provider)
 {
 	const struct collection *c = &provider->collection;
@@ -157,7 +157,7 @@ static bool is_summed(struct gcprof_provider *provider)
 		return false;
 	if (c->kind == GCPROF_GC_FULL || is_long(provider, summary->took[c->kind]))
 		return false;
-	/* What follows another in the same stop goes with it. */
+	/* Collections of one stop are treated alike. */
 	if (c->cycle != c->stop_cycle)
 		return summary->summed;
 	return !is_below_ceiling(provider, c->begin);
@@ -196,7 +196,7 @@ static void raise_to(uint64_t *most, uint64_t value)
 		*most = value;
 }
 
-/* One more, of so many ns. */
+/* Counts one more of duration `ns`. */
 static struct gcprof_gc_sums *add(struct gcprof_provider *provider, uint32_t kind, uint32_t reason,
 				  uint64_t begin, uint64_t ns)
 {
@@ -252,7 +252,7 @@ void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reaso
 	fire_begin(provider, 0);
 }
 
-/* It was not short after all: the sums before it are reported with the next one. */
+/* The collection was long after all. The sums before it are reported with the next one. */
 static void report_late(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;
@@ -281,7 +281,7 @@ void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *s
 	summary->stop_end = now;
 }
 
-/* A stop with a collection that was reported is known by that. */
+/* Sums the stop, unless one of its collections was reported individually. */
 void gcprof_stop_end(struct gcprof_thread *thread)
 {
 	struct gcprof_provider *provider = thread->provider;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control.c: the control block: is this process recorded, and what do recorders ask for? */
+/* control.c: the control block: whether this process is recorded, and the recorders' requests. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Each library that has a copy of this file has a block of its own: others find them by file. */
+/* Each library with a copy of this file has its own block; recorders find them by file. */
 __attribute__((visibility("protected"))) struct gcprof_control gcprof_control = {
 	.magic = GCPROF_CONTROL_MAGIC,
 	.version = GCPROF_CONTROL_VERSION,
 };
 
-/* Early: no name is made before. */
+/* Early, before any name is registered. */
 __attribute__((constructor(101))) static void read_environment(void)
 {
 	const char *record = getenv("GCPROF_RECORD");
@@ -20,7 +20,7 @@ __attribute__((constructor(101))) static void read_environment(void)
 				 __ATOMIC_RELAXED);
 }
 
-/* Of two that ask, the later one has its way. */
+/* Of two requests the later one wins. */
 static void take(const uint64_t *wanted, uint64_t generation, uint64_t *latest, uint64_t *out)
 {
 	uint64_t value = __atomic_load_n(wanted, __ATOMIC_RELAXED);

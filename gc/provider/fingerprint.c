@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fingerprint.c: finds the words of a stack that may be return addresses. */
 /*
- * Which words are return addresses takes unwind tables to say. But whichever
- * they are, they are among those words of the stack that lie where code is.
+ * Only unwind tables can tell which words are return addresses. But all return
+ * addresses are among the words of the stack that point into code.
  *
- * Most of a stack is what it was at the sample before. So there is a copy of
- * what it was then, and only blocks that changed are searched word by word.
+ * Most of a stack is unchanged since the previous sample. So there is a copy of
+ * it, and only changed blocks are searched word by word.
  *
- * Code that the loader does not know (made at run time) is not seen. A runtime
- * that calls the allocator from such code has its samples sent one by one:
+ * Code that the loader does not know (generated at run time) is not found. A
+ * runtime that calls the allocator from such code needs unbatched samples:
  * gcprof_options.no_batching.
  */
 #include "fingerprint.h"
@@ -18,9 +18,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { SPAN_GAP = 1 << 20 }; /* between code of two files that count as one span: their data */
+enum { SPAN_GAP = 1 << 20 }; /* files this close form one span; the gap is their data */
 
-/* Stacks are read as they are: padding, and what the sanitizer fences off, too. */
+/* Reads whole stacks, including padding and the sanitizer's red zones. */
 #define READS_STACK __attribute__((noinline, no_sanitize("address")))
 
 static bool is_in(const struct code_span *span, uintptr_t address)
@@ -28,7 +28,7 @@ static bool is_in(const struct code_span *span, uintptr_t address)
 	return address - span->start < span->size;
 }
 
-/* Spans are few and sorted in no order: what comes here has passed the two outer ones. */
+/* A linear search of the few unsorted spans, after a check of the two outer ones. */
 static bool is_code(const struct fingerprint *state, uintptr_t address)
 {
 	for (size_t i = 0; i < state->n_spans; i++)
@@ -37,7 +37,7 @@ static bool is_code(const struct fingerprint *state, uintptr_t address)
 	return false;
 }
 
-/* A comparison of whole blocks is several times faster than searching their words. */
+/* Comparing whole blocks is several times faster than searching their words. */
 READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
 {
 	uintptr_t difference = 0;
@@ -47,7 +47,7 @@ READS_STACK static bool is_changed(const uintptr_t *a, const uintptr_t *b)
 	return difference != 0;
 }
 
-/* Takes over a block's words from the one at `from` on; true if code addresses changed. */
+/* Copies a block's words from index `from` on; true if code addresses changed. */
 READS_STACK static bool block_update(struct fingerprint *state, size_t block,
 				     const uintptr_t *words, size_t from)
 {
@@ -55,7 +55,7 @@ READS_STACK static bool block_update(struct fingerprint *state, size_t block,
 	uintptr_t *copy = state->copy[block];
 	uint32_t code = state->code[block], differ = 0, maybe = 0;
 
-	/* Without branches: which words are code is hard to guess. */
+	/* Without branches, because code addresses are unpredictable. */
 	for (size_t i = from; i < FINGERPRINT_BLOCK; i++) {
 		uintptr_t value = words[i];
 
@@ -70,7 +70,8 @@ READS_STACK static bool block_update(struct fingerprint *state, size_t block,
 	return ((code | state->code[block]) & differ) != 0;
 }
 
-/* Reads the stack from its base down to `low`: below which address did code addresses change? */
+/* Reads the stack from its base down to `low`; returns the address below which code addresses
+ * changed. */
 static uintptr_t update(struct fingerprint *state, uintptr_t low)
 {
 	size_t words = (state->stack_base - low) / sizeof(uintptr_t);
@@ -97,7 +98,7 @@ uintptr_t fingerprint_code_below(const struct fingerprint *state, uintptr_t addr
 	size_t block = words / FINGERPRINT_BLOCK, passed = words % FINGERPRINT_BLOCK;
 	uint32_t code;
 
-	/* Words are numbered from the block's low end: those passed are its highest bits. */
+	/* Words are numbered from the block's low end: the words passed are the highest bits. */
 	if (block >= FINGERPRINT_BLOCKS)
 		return 0;
 	code = (uint32_t)((uint64_t)state->code[block] << passed);
@@ -134,7 +135,7 @@ bool fingerprint_look(struct fingerprint *state, uintptr_t low, uintptr_t *chang
 	return true;
 }
 
-/* Adds the code at [start, end): to the span that it is close to, or as one of its own. */
+/* Adds the code at [start, end) to a nearby span, or as a new span. */
 static void add_code(struct fingerprint *state, uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < state->n_spans; i++) {
@@ -150,7 +151,7 @@ static void add_code(struct fingerprint *state, uintptr_t start, uintptr_t end)
 	}
 	if (state->n_spans < CODE_SPANS_MAX)
 		state->spans[state->n_spans++] = (struct code_span){start, end - start};
-	else /* More files than places: the last span grows over them all. */
+	else /* More files than spans: the last span grows to cover them. */
 		state->spans[CODE_SPANS_MAX - 1] = (struct code_span){0, UINTPTR_MAX};
 }
 
@@ -159,8 +160,8 @@ static int add_file(struct dl_phdr_info *file, size_t size, void *context)
 	struct fingerprint *state = context;
 
 	(void)size;
-	/* The kernel's own code calls nothing, and lies close to the stack: words that lead to the
-	 * stack are many. */
+	/* Skips the vDSO: it calls nothing and is close to the stack, and many words point into the
+	 * stack. */
 	if (file->dlpi_addr && file->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return 0;
 	for (size_t i = 0; i < file->dlpi_phnum; i++) {
@@ -177,7 +178,7 @@ struct counts {
 	unsigned long long loaded, unloaded;
 };
 
-/* The first file's entry says already how many there were. */
+/* The first file's entry already has the counts. */
 static int read_counts(struct dl_phdr_info *file, size_t size, void *context)
 {
 	struct counts *counts = context;
@@ -187,7 +188,7 @@ static int read_counts(struct dl_phdr_info *file, size_t size, void *context)
 	return 1;
 }
 
-/* The program is the first file that the loader lists; one span around all the others. */
+/* One span for the program, the first file that the loader lists, and one around all others. */
 static void find_outer(struct fingerprint *state)
 {
 	uintptr_t low = UINTPTR_MAX, high = 0;
@@ -210,7 +211,7 @@ bool fingerprint_refresh(struct fingerprint *state)
 	if (state->n_spans && now.loaded == state->loaded && now.unloaded == state->unloaded)
 		return false;
 	state->n_spans = 0;
-	/* Zeroes are no code addresses. */
+	/* Zeros are not code addresses. */
 	memset(state->copy, 0, sizeof(state->copy));
 	memset(state->code, 0, sizeof(state->code));
 	dl_iterate_phdr(add_file, state);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lifecycle.c: the life of providers and their threads; fork and exit. */
+/* lifecycle.c: creates and destroys providers and threads; fork and exit. */
 #include "internal.h"
 #include "batch.h"
 
 #include <stdlib.h>
 
-/* All providers of the process and, for each, its threads: guarded by `lock`. */
+/* All providers of the process and their threads, guarded by `lock`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gcprof_provider *providers;
 static uint64_t last_id;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* Locks in one order, so that the child finds no structure half changed. */
+/* Takes all locks in one order, so that the child finds consistent data. */
 static void fork_prepare(void)
 {
 	pthread_mutex_lock(&lock);
@@ -24,7 +24,7 @@ static void fork_release(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The child has taken a number (clock_seed()): the next child gets another one. */
+/* The child has used this thread number (clock_seed()); the next child gets another one. */
 static void fork_parent(void)
 {
 	for (struct gcprof_provider *provider = providers; provider; provider = provider->next)
@@ -38,7 +38,7 @@ static void thread_free(struct gcprof_thread *thread)
 	free(thread);
 }
 
-/* Only the calling thread is left, and its samples so far are the parent's. */
+/* Resets the remaining thread; its samples so far belong to the parent. */
 static void thread_forked(struct gcprof_thread *thread)
 {
 	thread->head.on = 0;
@@ -50,10 +50,10 @@ static void provider_forked(struct gcprof_provider *provider)
 {
 	struct gcprof_thread **link = &provider->threads, *thread;
 
-	/* A thread that was changing the period is not here. */
+	/* A thread that was changing the period is gone. */
 	pthread_mutex_init(&provider->lock, NULL);
 	provider->on = false;
-	/* Not the numbers that the parent's next threads will have. */
+	/* Differs from the random numbers of the parent's next threads. */
 	if (provider->options.seed)
 		provider->options.seed ^= (provider->n_threads + 1) * UINT64_C(0xaef17502108ef2d9);
 	collections_forked(provider);
@@ -192,8 +192,8 @@ void gcprof_flush(struct gcprof_thread *thread)
 	batch_flush(thread);
 }
 
-/* The process ends: what this thread has is handed over. Other threads' is lost, unless they were
- * detached or block. */
+/* At exit: reports this thread's samples. Those of other threads are lost, unless they are detached
+ * or blocked. */
 __attribute__((destructor)) static void flush_own(void)
 {
 	if (pthread_mutex_trylock(&lock))

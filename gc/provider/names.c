@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* names.c: the table of names of types, managed functions and providers, which recorders read. */
 /*
- * Names belong to the process, like their ids: whatever is in the table stays there. So a
- * recorder may come at any time and find the names of all samples that it will see.
+ * Names belong to the process, like their ids, and stay in the table. So a recorder may attach at
+ * any time and finds the names of all samples that it will see.
  */
 #include "internal.h"
 
@@ -11,16 +11,16 @@
 enum { TYPE_SHIFT = 20, TYPES_MAX = (1 << TYPE_SHIFT) - 1, CHUNK_ENTRIES = 2047 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gcprof_names *newest; /* chunk; NULL: none was needed yet */
+static struct gcprof_names *newest; /* newest chunk; NULL: none so far */
 static uint32_t n_codes;
-static const char *provider_name, *provider_version; /* that were reported last */
+static const char *provider_name, *provider_version; /* last reported */
 
 static uint64_t address_of(const void *at)
 {
 	return (uint64_t)(uintptr_t)at;
 }
 
-/* Appends a chunk if the newest one is full; false: no memory. */
+/* Makes room for a name, with a new chunk if necessary; false: no memory. */
 static bool make_room(void)
 {
 	struct gcprof_names *chunk;
@@ -36,7 +36,7 @@ static bool make_room(void)
 	return true;
 }
 
-/* Adds a name, whose texts are the table's from now on. Recorders may read at the same time. */
+/* Adds a name and takes over its strings. Recorders may read concurrently. */
 static bool add(const struct gcprof_name *name)
 {
 	if (!name->name || !make_room())
@@ -117,7 +117,7 @@ void names_provider(const char *name, const char *version)
 		probe_provider(&(struct probe_provider){.name = name, .version = version});
 }
 
-/* Around a fork: the child finds no name half added. */
+/* Held during a fork, so that the child finds no incomplete name. */
 void names_lock(void)
 {
 	pthread_mutex_lock(&lock);

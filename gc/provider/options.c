@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* options.c: options as rows: defaults, ranges, environment, and error sentences. */
+/* options.c: options as rows: defaults, ranges, environment, and error messages. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static bool is_size(const struct gcprof_option *option)
 	return option->kind == GCPROF_OPTION_SIZE || option->kind == GCPROF_OPTION_BYTES;
 }
 
-/* Digits, and behind them a suffix where sizes are meant. */
+/* Parses digits, followed by a suffix for sizes. */
 static bool parse(const struct gcprof_option *option, const char *text, uint64_t *out)
 {
 	static const char suffixes[] = "KMG";
@@ -101,7 +101,7 @@ static bool parse(const struct gcprof_option *option, const char *text, uint64_t
 	return !*end;
 }
 
-/* In the order of their numbers. */
+/* Indexed by GCPROF_STRIDE_*. */
 static bool parse_stride(const char *text, uint64_t *out)
 {
 	static const char *const names[] = {"exponential", "fixed", "every"};

@@ -33,7 +33,7 @@ void otel_outcomes(const struct gcprof_fate *fates, uint32_t count)
 static volatile uint16_t otel_memory_alloc_semaphore __attribute__((section(".probes"), used));
 static volatile uint16_t otel_memory_free_semaphore __attribute__((section(".probes"), used));
 
-/* Somebody has had a sample. An agent that follows the samples of its runtime takes none. */
+/* A consumer has had a sample. An agent that follows the samples of its runtime reports none. */
 static bool given;
 
 SITE static void fire_alloc(uint64_t pointer, uint64_t size, uint64_t weight)
@@ -48,8 +48,9 @@ SITE static void fire_free(uint64_t pointer)
 	STAP_PROBE1(otel_memory, free, pointer);
 }
 
-/* What consumers take for a pointer only pairs `alloc` with `free`. Objects move, samples keep
- * their number, which is unique in this file; another one of the process lies elsewhere. */
+/* A pseudo-pointer that only pairs `alloc` with `free`, since objects move. It is made of the
+ * sample id, which is unique in this file, and this file's address, which differs from other
+ * files'. */
 static uint64_t pointer_of(uint64_t sample)
 {
 	return sample ^ (uint64_t)(uintptr_t)&otel_memory_alloc_semaphore << 16;

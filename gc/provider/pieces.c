@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pieces.c: cuts a stack into pieces that are the same in other stacks. */
+/* pieces.c: cuts a stack into pieces (segments) that recur in other stacks. */
 /*
- * A program has few places in its code but very many stacks: a recursion that
- * calls itself from two places has 2^depth. So a stack is cut where its shadow
- * frames lie. What a walker finds between two of them depends on what lies there
- * and not on what lies above or below: it comes from a function that it knows,
- * whose frame is where the inner shadow frame is, and goes up.
+ * A program has few call sites but very many stacks: a recursion that calls itself
+ * from two sites has 2^depth. So a stack is cut at its shadow frames. What an
+ * unwinder finds between two of them depends only on the memory between them: it
+ * starts in a known function, whose native frame contains the inner shadow frame,
+ * and walks up.
  *
- * A piece is known by its key, a hash of
- *	- the words between the two that may be return addresses, and their places,
- *	- the shadow frame at its upper end: which function, which position,
- *	- how long it is,
- *	- the next shadow frame above, and the first word that may be a return
- *	  address below: the function that the walk comes from.
- * All places are distances, so the same calls make the same piece at whatever
- * depth. Words left over from earlier calls are hashed as well: they can make
- * two keys of one piece, never one of two.
+ * The key of a piece is a hash of
+ *	- the words between the two frames that may be return addresses, and their
+ *	  positions,
+ *	- the shadow frame at its upper end: function and line,
+ *	- its length,
+ *	- the next shadow frame above, and the first word below that may be a return
+ *	  address: the function from which the walk arrives.
+ * All positions are relative, so the same calls give the same piece at any depth.
+ * Stale words left by earlier calls are hashed as well: they can give one piece
+ * two keys, but never two pieces the same key.
  *
- * The owner of a shadow frame, the function that pushed it, has its return
- * address below it. Where functions were inlined into each other, several frames
- * have one owner and no return address lies between them; those are a group, and
- * a piece ends at the group's highest frame.
+ * The owner of a shadow frame is the function that pushed it; the first return
+ * address below the frame leads back into it. Functions inlined into each other
+ * have several shadow frames with one owner and no return address between them.
+ * These form a group, and a piece ends at the group's highest frame.
  */
 #include "pieces.h"
 
-/* Of what lies `distance` away from something. */
+/* Mixes in a value at a relative position. */
 static inline uint64_t mix(uint64_t hash, uint64_t value, uint64_t distance)
 {
 	hash = (hash ^ value) * UINT64_C(0x9fb21c651e98df25) +
@@ -32,7 +33,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t value, uint64_t distance)
 	return hash ^ hash >> 32;
 }
 
-/* A key: all bits of it depend on all of the hash, and it is not 0. */
+/* Makes a key, never 0, of which every bit depends on the whole hash. */
 static inline uint64_t finish(uint64_t hash)
 {
 	hash *= UINT64_C(0xc4ceb9fe1a85ec53);
@@ -41,8 +42,8 @@ static inline uint64_t finish(uint64_t hash)
 }
 
 /*
- * Reads the shadow frames; *same of the outermost are as they were. False if they
- * do not all lie on the stack.
+ * Reads the shadow frames; the *same outermost ones are unchanged. False if some are not on the
+ * stack.
  */
 static bool read_frames(struct pieces *pieces, const struct gc_anchor *anchor, size_t *same)
 {
@@ -70,7 +71,7 @@ static bool read_frames(struct pieces *pieces, const struct gc_anchor *anchor, s
 	return true;
 }
 
-/* May the frame have the same owner as the group that lies above it? */
+/* Whether the frame may have the same owner as the group above it. */
 static bool is_of_group(const struct pieces *pieces, const struct pieces_group *group,
 			const struct pieces_frame *frame)
 {
@@ -78,7 +79,7 @@ static bool is_of_group(const struct pieces *pieces, const struct pieces_group *
 	       fingerprint_code_below(&pieces->fingerprint, group->low) <= frame->address;
 }
 
-/* Hashes the group's frames, `first` and those up to its end. */
+/* Hashes the group's frames, from `first` to its end. */
 static void group_close(struct pieces *pieces, struct pieces_group *group, size_t first)
 {
 	uint64_t hash = 0;
@@ -88,7 +89,7 @@ static void group_close(struct pieces *pieces, struct pieces_group *group, size_
 	group->hash = hash;
 }
 
-/* Makes the group that begins with frame `first`; false if it reaches into the one above. */
+/* Builds the group that begins with frame `first`; false if it overlaps the one above. */
 static bool group_make(struct pieces *pieces, size_t first)
 {
 	struct pieces_group *group = &pieces->groups[pieces->n_groups];
@@ -111,9 +112,9 @@ static bool group_make(struct pieces *pieces, size_t first)
 }
 
 /*
- * Keeps the groups that are the same because nothing changed down to the frame
- * below them, and makes the others. As many pieces are the same, *kept: what a
- * piece has of its surroundings in its key lies above that frame.
+ * Keeps the groups with no change down to the frame below them, and rebuilds the
+ * others. Equally many pieces, *kept, are unchanged: the surroundings that are in
+ * a piece's key are above that frame.
  */
 static bool make_groups(struct pieces *pieces, size_t same, uintptr_t changed, size_t *kept)
 {
@@ -131,7 +132,7 @@ static bool make_groups(struct pieces *pieces, size_t same, uintptr_t changed, s
 	return true;
 }
 
-/* The piece that ends at group number i - 1, or at the stack's base if that is none. */
+/* The key of the piece that ends at group i - 1, or at the stack's base for i = 0. */
 static uint64_t piece_key(const struct pieces *pieces, size_t i)
 {
 	const struct pieces_group *group = i ? &pieces->groups[i - 1] : NULL;
@@ -143,7 +144,7 @@ static uint64_t piece_key(const struct pieces *pieces, size_t i)
 
 	for (; at > low; at = fingerprint_code_below(stack, at))
 		hash = mix(hash, fingerprint_word(stack, at), top - at);
-	/* Where the walk comes from, and where it goes. */
+	/* Where the walk arrives from, and where it continues. */
 	if (i < pieces->n_groups && at >= pieces->low)
 		hash = mix(hash, fingerprint_word(stack, at), top - at);
 	if (i > 1)
@@ -169,7 +170,7 @@ static uint64_t give_up(struct pieces *pieces)
 	return 0;
 }
 
-/* Not inlined: its frame is the end of the stack. */
+/* Not inlined, because its frame is the end of the stack. */
 __attribute__((noinline)) uint64_t pieces_take(struct pieces *pieces,
 					       const struct gc_anchor *anchor, size_t *kept)
 {

@@ -17,7 +17,7 @@
 
 probe_observer_function probe_observer;
 
-/* `a` has the arguments, in the order of the table. */
+/* `a` is the struct of arguments, in the order of the table. */
 #define FIRE(name, n, ...)                                        \
 	SITE void probe_fire_##name(const struct probe_##name *a) \
 	{                                                         \

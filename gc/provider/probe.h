@@ -4,12 +4,12 @@
  * For every row NAME of the table there are
  *
  *	struct probe_NAME       its arguments, by name
- *	probe_NAME_consumers()  how many consumers: ask before computing arguments
- *	probe_NAME(&arguments)  fires it if it has a consumer
+ *	probe_NAME_consumers()  number of consumers: check it before computing arguments
+ *	probe_NAME(&arguments)  fires the probe if it has a consumer
  *
- * The kernel counts the tracers of a probe in its semaphore, so a probe that
- * has no consumer costs one load. A process that is not recorded has none. Each has exactly one
- *site, in probe.c.
+ * The kernel counts the consumers of a probe in its semaphore, so a probe without
+ * consumers costs one load. In a process that is not recorded probes have no
+ * consumers. Each probe has exactly one site, in probe.c.
  */
 #ifndef GCPROF_PROBE_H
 #define GCPROF_PROBE_H
@@ -25,7 +25,7 @@
 #define GCPROF_NO_SAMPLING 0
 #endif
 
-/* Tests see what the probes carry without a tracer; set before a heap is created. */
+/* Lets tests see the arguments of probes without a tracer; set it before a heap is created. */
 typedef void (*probe_observer_function)(enum probe_number probe, const void *arguments);
 
 /* control.c */
@@ -51,7 +51,7 @@ extern struct gcprof_control gcprof_control;
 
 extern probe_observer_function probe_observer;
 
-/* The semaphores are those of the file: is it this process that is recorded? */
+/* Whether this process is recorded. Semaphores only say that the file is. */
 static inline bool probe_recorded(void)
 {
 	return __atomic_load_n(&gcprof_control.recorded, __ATOMIC_RELAXED) != 0;

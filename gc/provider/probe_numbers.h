@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probe_numbers.h: the probes by their place in probes.def; for all who name them by number. */
+/* probe_numbers.h: numbers the probes by their position in probes.def. */
 #ifndef GCPROF_PROBE_NUMBERS_H
 #define GCPROF_PROBE_NUMBERS_H
 

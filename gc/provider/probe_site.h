@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probe_site.h: how the site of a probe is made. */
+/* probe_site.h: builds the site of a probe. */
 /*
- * Every site stands in a function of its own without a branch, so that its
- * frame is set up when the probe fires: a tracer that walks frame pointers from
- * the site finds the caller. Without a consumer these functions are not called.
+ * Every site is in its own function without branches, whose frame is set up when
+ * the probe fires. So a tracer that walks frame pointers from the site finds the
+ * caller. Without a consumer these functions are not called.
  */
 #ifndef GCPROF_PROBE_SITE_H
 #define GCPROF_PROBE_SITE_H
 
 #define _SDT_HAS_SEMAPHORES 1
-/* Arguments in registers: a tracer gets them without reading memory. */
+/* Arguments in registers: tracers need not read memory. */
 #define STAP_SDT_ARG_CONSTRAINT nr
 #include <sys/sdt.h>
 
-/* The probe must be the plain one-byte nop: Linux rewrites the five-byte one into a call, which
+/* The probe must be the plain one-byte nop: Linux rewrites a five-byte nop into a call, which
  * overwrites the red zone below the stack pointer. */
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -26,7 +26,7 @@ _Static_assert(sizeof(STRING(_SDT_NOP)) == sizeof("nop"), "sys/sdt.h with anothe
 #define SITE __attribute__((noipa))
 #endif
 
-/* Asking for the frame's address makes the compiler set one up, also where it needs none. */
+/* Using the frame's address makes the compiler set up a frame even where it needs none. */
 static inline __attribute__((always_inline)) void keep_frame(void)
 {
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));

@@ -2,25 +2,25 @@
 /* provider.h: public API of libgcprof-provider: how a runtime or an allocator reports to gcprof. */
 /*
  * A runtime opens one provider for each of its heaps, attaches each thread that
- * allocates, gives types and functions names, and reports
+ * allocates, names types and functions, and reports
  *
  *	allocations	with gcprof_alloc(), or with the sampling clock below it
- *	outcomes	what became of objects that were sampled
+ *	outcomes	the fate of sampled objects
  *	collections	begin, end and phases
  *
- * The library decides which allocations are sampled and which events go to a
- * profiler at once, together, or as sums. While no profiler is attached nothing
- * is sampled or reported.
+ * The library decides which allocations are sampled and which events reach a
+ * profiler at once, in batches, or as sums. While no profiler is attached it
+ * neither samples nor reports.
  *
- * It allocates no object and knows none: what it is given are sizes and numbers.
- * All sizes are in bytes, all times CLOCK_MONOTONIC in nanoseconds. Functions
- * that can fail return 0 or a negative errno and leave a sentence in
- * gcprof_error(). Strings are copied. Unless said otherwise any thread may call
- * a function that takes a provider, and a function that takes a thread is called
- * by that thread only. None may be called in a signal handler.
+ * It knows nothing of objects, only sizes and ids. All sizes are in bytes, all
+ * times CLOCK_MONOTONIC in nanoseconds. Functions that can fail return 0 or a
+ * negative errno and leave an explanation in gcprof_error(). Strings are copied.
+ * Unless stated otherwise, any thread may call a function that takes a provider,
+ * and only the thread itself may call a function that takes a thread. None may
+ * be called from a signal handler.
  *
- * fork() is seen to: in the child the other threads are detached, and what they
- * and the parent have not reported yet belongs to the parent.
+ * fork() is handled: in the child the other threads are detached, and pending
+ * reports belong to the parent.
  */
 #ifndef GCPROF_PROVIDER_H
 #define GCPROF_PROVIDER_H
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-struct gcprof_provider; /* one heap or allocator that reports */
+struct gcprof_provider; /* one reporting heap or allocator */
 struct gcprof_thread;   /* one of its threads; begins with struct gcprof_thread_head */
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -44,105 +44,104 @@ struct gcprof_thread;   /* one of its threads; begins with struct gcprof_thread_
 /* gcprof_options.fixed_stride */
 enum { GCPROF_STRIDE_EXPONENTIAL, GCPROF_STRIDE_FIXED, GCPROF_STRIDE_EVERY };
 
-/* Start from gcprof_options_default(); a zero field means its default. */
+/* Start from gcprof_options_default(). A field of 0 selects the default. */
 struct gcprof_options {
 	uint64_t period;        /* mean bytes between samples; default 512 KiB, GCPROF_PERIOD */
 	uint64_t ceiling;       /* samples a second before the period rises; default 2000,
 				   UINT64_MAX: none; GCPROF_CEILING (there 0: none) */
-	uint64_t gc_ceiling;    /* collections a second that are reported alone, if they are short;
+	uint64_t gc_ceiling;    /* short collections a second that are reported individually;
 				   default 100, UINT64_MAX: all; GCPROF_GC_CEILING (there 0: all) */
 	uint64_t seed;          /* of the sampling clock; 0: from the system, GCPROF_SEED */
 	uint32_t fixed_stride;  /* a sample every `period` bytes, or every object;
 				   GCPROF_STRIDE=fixed, =every */
-	uint32_t no_batching;   /* 1: every sample and collection fires probes of its own;
+	uint32_t no_batching;   /* 1: fire probes for each sample and collection;
 				 GCPROF_BATCH=0 */
-	uint32_t always_sample; /* 1: sample although no profiler is attached (tests) */
+	uint32_t always_sample; /* 1: sample even if no profiler is attached (tests) */
 	uint32_t reserved;      /* 0 */
-	const char *name;       /* what reports call the runtime or allocator, "cpython" */
+	const char *name;       /* name of the runtime or allocator in reports, "cpython" */
 	const char *version;    /* its version, "3.11.2" */
 };
 
-/* Fills in the defaults, then what the environment says. -EINVAL if a variable makes no sense. */
+/* Fills in the defaults, then applies the environment. -EINVAL for an invalid variable. */
 int gcprof_options_default(struct gcprof_options *out);
 
-/* The reason of this thread's last failed call, a sentence. Never NULL. */
+/* Explains this thread's last failed call. Never NULL. */
 const char *gcprof_error(void);
 
-/* Sets that sentence, 255 bytes at most, and returns `result`: also for a runtime's own failures.
+/* Sets that text, at most 255 bytes, and returns `result`. A runtime may use it for its own errors.
  */
 int gcprof_error_set(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* `options` may be NULL for the defaults and the environment. The provider belongs to the caller.
+/* `options` may be NULL for the defaults and the environment. The caller owns the provider.
  * -EINVAL for options out of range, -ENOMEM. */
 int gcprof_open(const struct gcprof_options *options, struct gcprof_provider **out);
 
-/* Every thread must have been detached. NULL is allowed. */
+/* Call it after every thread was detached. NULL is allowed. */
 void gcprof_close(struct gcprof_provider *provider);
 
-/* Not 0: takes no samples until it is called with 0. Threads notice at their next
- * gcprof_settle() and gcprof_poll(). */
+/* Nonzero stops sampling until a call with 0. Threads notice at their next gcprof_settle() and
+ * gcprof_poll(). */
 void gcprof_set_paused(struct gcprof_provider *provider, int paused);
 
-/* The program asks for another mean of bytes between samples; a profiler that asks later has its
- * way. */
+/* Sets the program's mean bytes between samples. A profiler that asks later overrides it. */
 void gcprof_set_period(struct gcprof_provider *provider, uint64_t period);
 
 /* --- names ----------------------------------------------------------------------------- */
 
-/* A type's id: never 0 but when memory is exhausted or the provider has 2^20 types; unique in the
- * process. */
+/* Returns the id of a new type, unique in the process. Returns 0 only when memory is exhausted or
+ * the provider has 2^20 types. */
 uint64_t gcprof_type(struct gcprof_provider *provider, const char *name);
 
-/* A managed function's id, for struct gc_frame: of the process, not of a provider. `file` may be
- * NULL. Returns 0 only when memory is exhausted. */
+/* Returns a managed function's id for struct gc_frame, valid for all providers of the process.
+ * `file` may be NULL. Returns 0 only when memory is exhausted. */
 uint32_t gcprof_code(const char *name, const char *file, uint32_t line);
 
 /* --- threads --------------------------------------------------------------------------- */
 
-/* Attaches the calling thread. `anchor` names its innermost struct gc_frame and must stay until
- * the thread is detached; NULL: it pushes no frames. -ENOMEM. */
+/* Attaches the calling thread. `anchor` points to its innermost struct gc_frame and must stay valid
+ * until the thread is detached; NULL: it pushes no frames. -ENOMEM. */
 int gcprof_thread_attach(struct gcprof_provider *provider, const struct gc_anchor *anchor,
 			 struct gcprof_thread **out);
 
-/* Fills in the frames of the calling thread, the innermost first and at most `max`; returns how
- * many, 0: they are not known. Called within gcprof_allocated() and gcprof_alloc(), for samples
- * only. It must not allocate by this provider. */
+/* Fills in at most `max` frames of the calling thread, the innermost first, and returns their
+ * number; 0: they are unknown. Called from gcprof_allocated() and gcprof_alloc(), for samples only.
+ * It must not report allocations to this provider. */
 typedef uint32_t gcprof_walk(void *context, struct gcprof_frame *frames, uint32_t max);
 
-/* From now on samples of the thread have these frames; their codes are gcprof_code()'s. `how` is an
- * enum gcprof_stack_how. NULL: no longer. */
+/* From now on samples of the thread have the frames that `walk` returns, with code ids from
+ * gcprof_code(). `how` is an enum gcprof_stack_how. NULL ends that. */
 void gcprof_thread_walk(struct gcprof_thread *thread, gcprof_walk *walk, void *context,
 			uint32_t how);
 
-/* Reports what waits and frees it. No other thread of the same provider attaches or detaches at a
- * moment when the caller reports a collection. */
+/* Reports pending samples and frees the thread. While one thread reports a collection, no other
+ * thread of the same provider may attach or detach. */
 void gcprof_thread_detach(struct gcprof_thread *thread);
 
-/* Reports samples that wait in the thread. Before it blocks, and before another thread may report
- * outcomes of its samples. */
+/* Reports the thread's pending samples. Call it before the thread blocks, and before another thread
+ * may report outcomes of its samples. */
 void gcprof_flush(struct gcprof_thread *thread);
 
 /* --- allocations ----------------------------------------------------------------------- */
 /*
- * The bytes that a thread allocates are numbered in their order; some are hits,
- * and an object that contains a hit is sampled. An allocator that compares with
- * a limit anyway folds the distance to the next hit into that limit:
+ * The bytes that a thread allocates are numbered in order; some are hits, and an
+ * object that contains a hit is sampled. An allocator that already compares with
+ * a limit folds the distance to the next hit into that limit:
  *
- *	limit = what it would be, at most gcprof_bytes_left() - 1 from here
+ *	limit = the usual limit, at most gcprof_bytes_left() - 1 from here
  *	where the limit is passed:
- *		gcprof_consume()	the bytes since the last time, without this object
- *		gcprof_poll()		before it allocates
- *		gcprof_allocated()	behind it
+ *		gcprof_consume()	the bytes since the last call, without this object
+ *		gcprof_poll()		before the allocation
+ *		gcprof_allocated()	after it
  *		gcprof_settle()
  *
- * One that has no such limit calls gcprof_alloc(), which costs a subtraction and a compare.
+ * Other allocators call gcprof_alloc(), which costs a subtraction and a compare.
  */
 
-/* What is inlined of a thread. Only the library writes it, but for gcprof_consume(). */
+/* The inlined part of a thread. Apart from gcprof_consume(), only the library writes it. */
 struct gcprof_thread_head {
-	int64_t budget;    /* the byte with this number, from 1, is the next hit, while `on` */
-	int64_t countdown; /* gcprof_alloc() goes to the slow path behind so many bytes */
-	uint32_t on;       /* it samples */
+	int64_t budget;    /* while `on`: number of the byte, from 1, that is the next hit */
+	int64_t countdown; /* bytes until gcprof_alloc() takes the slow path */
+	uint32_t on;       /* the thread samples */
 	uint32_t reserved;
 };
 
@@ -151,36 +150,36 @@ static inline struct gcprof_thread_head *gcprof_head(const struct gcprof_thread 
 	return (struct gcprof_thread_head *)(uintptr_t)thread;
 }
 
-/* The byte with this number, counted from 1, is the next hit; INT64_MAX while nothing is sampled.
- */
+/* The number of the byte, counted from 1, that is the next hit; INT64_MAX while sampling is off. */
 static inline int64_t gcprof_bytes_left(const struct gcprof_thread *thread)
 {
 	return gcprof_head(thread)->on ? gcprof_head(thread)->budget : INT64_MAX;
 }
 
-/* So many bytes were allocated without a hit. */
+/* `size` bytes were allocated without a hit. */
 static inline void gcprof_consume(struct gcprof_thread *thread, size_t size)
 {
 	if (gcprof_head(thread)->on)
 		gcprof_head(thread)->budget -= (int64_t)size;
 }
 
-/* Starts sampling when a profiler came, and reports what waited too long. Once in some 32 KiB at
- * least, before an object is allocated and with all earlier bytes consumed. */
+/* Starts sampling when a profiler has attached, and reports samples that waited too long. Call it
+ * at least once in about 32 KiB, before an object is allocated and with all earlier bytes consumed.
+ */
 void gcprof_poll(struct gcprof_thread *thread);
 
-/* An object was allocated: consumes its bytes, and samples it if it contains a hit. Returns the
+/* Consumes the bytes of a newly allocated object, and samples it if it contains a hit. Returns the
  * sample's id, or 0. `type` 0: gcprof_typed() follows. `kind` is an enum gcprof_sample_kind. */
 uint64_t gcprof_allocated(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind);
 
-/* Stops sampling when no profiler is attached any more, and takes over another period: between
- * allocations, never before one that is perhaps here because it contains a hit. */
+/* Stops sampling when no profiler is attached any more, and adopts a new period. Call it between
+ * allocations, never before one that may be in the slow path because it contains a hit. */
 void gcprof_settle(struct gcprof_thread *thread);
 
-/* All of these, for gcprof_alloc(). */
+/* The slow path of gcprof_alloc(); calls all of these. */
 uint64_t gcprof_alloc_slow(struct gcprof_thread *thread, size_t size, uint64_t type, uint32_t kind);
 
-/* An object was allocated. Returns the id of its sample, or 0, as nearly always. */
+/* An object was allocated. Returns the id of its sample, or 0 if it is not sampled. */
 static inline uint64_t gcprof_alloc(struct gcprof_thread *thread, size_t size, uint64_t type,
 				    uint32_t kind)
 {
@@ -192,48 +191,48 @@ static inline uint64_t gcprof_alloc(struct gcprof_thread *thread, size_t size, u
 	return gcprof_alloc_slow(thread, size, type, kind);
 }
 
-/* The type of a sample that was taken without one: once, within 100 ms, and by the thread that
- * took it. Without it the type stays unknown. */
+/* Sets the type of a sample taken with type 0: once, within 100 ms, on the thread that took it.
+ * Otherwise the type stays unknown. */
 void gcprof_typed(struct gcprof_thread *thread, uint64_t sample, uint64_t type);
 
-/* For agents of runtimes that sample by themselves and that a profiler records from outside: the
- * calling thread's runtime has just taken a sample. Returns the id for its outcome; 0: no profiler
- * is attached. */
+/* For agents of runtimes with their own sampler, which a profiler records from outside: reports
+ * that the calling thread's runtime has just taken a sample. Returns the id for its outcome; 0: no
+ * profiler is attached. */
 uint64_t gcprof_followed(void);
 
 /* --- outcomes and collections ---------------------------------------------------------- */
 /*
- * One thread of a provider at a time calls these, and it sees what the others did
- * before. A collection may be reported alone or, if it is short and
- * there are many, as one of a sum.
+ * Only one thread of a provider at a time may call these, synchronised with the
+ * others. A collection is reported individually or, if it is short and there are
+ * many, as part of a sum.
  */
 
-/* Is there a consumer of outcomes? If not, samples need not be remembered. */
+/* Whether outcomes have a consumer. If not, the client need not track sampled objects. */
 int gcprof_wants_outcomes(void);
 
-/* What became of sampled objects. In a collection it belongs to that. Objects that are freed
- * (GCPROF_FREED) may be reported at any time outside of collections, by the thread that took their
- * samples or after its gcprof_flush(); where there are no collections, by several threads at the
- * same time. */
+/* Reports outcomes of sampled objects. Within a collection they belong to it. Freed objects
+ * (GCPROF_FREED) may be reported at any time outside collections, by the thread that took their
+ * samples or after its gcprof_flush(); if there are no collections, by several threads at the same
+ * time. */
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count);
 
-/* The thread collects from `now` on: `kind` is an enum gcprof_gc_kind, `reason` an enum
+/* The thread begins a collection at `now`; `kind` is an enum gcprof_gc_kind, `reason` an enum
  * gcprof_gc_reason. Collections are not nested. */
 void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reason, uint64_t now);
 
-/* The collection ended. `stats` is borrowed during the call. */
+/* The collection ended at `now`. `stats` is borrowed during the call. */
 void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *stats, uint64_t now);
 
-/* The program goes on: collections since the last call, one after the other, are one stop. */
+/* The program resumes: the collections since the last call form one stop. */
 void gcprof_stop_end(struct gcprof_thread *thread);
 
-/* The major collector enters another phase, in a collection. */
+/* The major collector enters another phase, within a collection. */
 void gcprof_phase(struct gcprof_provider *provider, uint32_t phase);
 
-/* Are there sums that were not reported yet? A hint, at any time. */
+/* Whether sums are pending. A hint, at any time. */
 int gcprof_sums_wait(const struct gcprof_provider *provider);
 
-/* Reports them: when the runtime will do nothing for some time, or the process ends. */
+/* Reports pending sums. Call it when the runtime goes idle or the process ends. */
 void gcprof_flush_sums(struct gcprof_provider *provider);
 
 /* --- options of a runtime -------------------------------------------------------------- */
@@ -244,23 +243,23 @@ enum gcprof_option_kind {
 	GCPROF_OPTION_NUMBER, /* uint64_t */
 	GCPROF_OPTION_RATE,   /* uint64_t; 0 in the environment means no limit: UINT64_MAX */
 	GCPROF_OPTION_STRIDE, /* uint32_t: "exponential", "fixed" or "every" */
-	GCPROF_OPTION_UNLESS, /* uint32_t: 0 or 1; the environment says the contrary */
+	GCPROF_OPTION_UNLESS, /* uint32_t: 0 or 1; the environment has the opposite value */
 };
 
-/* One field of a structure of options. */
+/* One field of a struct of options. */
 struct gcprof_option {
 	const char *name;
-	const char *variable; /* of the environment, or NULL */
+	const char *variable; /* environment variable, or NULL */
 	enum gcprof_option_kind kind;
 	size_t offset;
 	uint64_t standard;
 	uint64_t min, max;
 };
 
-/* Fills in the defaults, then what the environment says, as gcprof_options_default() does. */
+/* Fills in the defaults, then applies the environment, as gcprof_options_default() does. */
 int gcprof_options_read(const struct gcprof_option *rows, size_t n, void *options);
 
-/* Replaces fields that are 0 by their defaults and checks all: -EINVAL if one is out of range. */
+/* Replaces fields of 0 by their defaults and checks all: -EINVAL if one is out of range. */
 int gcprof_options_check(const struct gcprof_option *rows, size_t n, void *options);
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* random.c: xoshiro256**, exponential variates and the law of samples, without libm. */
+/* random.c: xoshiro256**, exponential variates and weights of samples, without libm. */
 #include "random.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ uint64_t random_weight(uint64_t size, uint64_t period)
 {
 	double x = (double)size / (double)period;
 
-	/* Of 1 - exp(-x) little would be left of a small x. */
+	/* For small x, 1 - exp(-x) would lose precision. */
 	if (x < 1e-4)
 		return period + size / 2;
 	return (uint64_t)((double)size / (1 - power_of_e(x)) + 0.5);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rate.c: the sampling period in force: who asked for which, and the ceiling on samples. */
+/* rate.c: the sampling period in force: requests, and the ceiling on samples. */
 /*
- * A program that allocates faster than expected would be slowed down by its
- * samples. Instead of dropping some, which would bias every estimate, the
- * period is raised so that they come at about the ceiling's rate, and lowered
- * again when the rate falls. Each sample carries the period that it was drawn
- * with, so estimates need not know about any of this.
+ * Samples would slow down a program that allocates faster than expected. Dropping
+ * some would bias every estimate, so the period is raised until they come at about
+ * the ceiling's rate, and lowered again when the rate falls. Each sample carries
+ * the period with which it was drawn, so estimates need not know about this.
  *
- * The rate is measured over windows of a fixed number of samples (a quota):
- * a window that fills in less time than the ceiling allows raises the period at
- * once, one that is still not full after twice that time lowers it.
+ * The rate is measured over windows of a fixed number of samples (a quota). A
+ * window that fills in less time than the ceiling allows raises the period at
+ * once; one that is not full after twice that time lowers it.
  */
 #include "internal.h"
 #include "random.h"
@@ -19,12 +18,12 @@
 #define GAP_MAX     (INT64_MAX / 4)
 #define NO_CEILING  UINT64_MAX
 #define QUOTA_MIN   32
-#define WINDOWS     50 /* a second: a quota comes to at least 20 ms at the ceiling */
-#define LOWER_MOST  4  /* the period falls to a quarter at most in one window */
+#define WINDOWS     50 /* per second: at the ceiling a quota takes at least 20 ms */
+#define LOWER_MOST  4  /* the period falls at most to a quarter in one window */
 #define NS_A_SECOND 1000000000.0
-#define WAITING_MAX (10 * MS) /* for the batch, by default */
+#define WAITING_MAX (10 * MS) /* waiting time in a batch, by default */
 
-/* A recorder sorts what comes within 200 ms: not all of that may be spent on waiting. */
+/* A recorder sorts events within 200 ms, and waiting may use only a part of that. */
 enum { THRIFT_MAX = 16, THRIFT_WAITING = 4 };
 
 /* Bytes to the next hit, at least 1. */
@@ -53,7 +52,7 @@ static void start_window(struct gcprof_provider *provider)
 	__atomic_store_n(&provider->window_start, system_now(), __ATOMIC_RELAXED);
 }
 
-/* The probe fires first: no sample may carry a period that was not reported. */
+/* Fires the probe first, because no sample may carry an unreported period. */
 static void set_period(struct gcprof_provider *provider, uint64_t period, uint32_t reason)
 {
 	probe_period(&(struct probe_period){
@@ -70,7 +69,7 @@ static void set_base(struct gcprof_provider *provider, uint64_t period)
 	__atomic_store_n(&provider->base_period, period, __ATOMIC_RELAXED);
 }
 
-/* Takes over what recorders ask for; false if that is what it was. */
+/* Adopts the recorders' requests; false if unchanged. */
 static bool read_control(struct gcprof_provider *provider)
 {
 	uint64_t generation = control_generation();
@@ -94,7 +93,7 @@ static bool read_control(struct gcprof_provider *provider)
 	return true;
 }
 
-/* The program asks; a recorder that asks later has its way again. */
+/* A request of the program; a recorder that asks later overrides it. */
 void gcprof_set_period(struct gcprof_provider *provider, uint64_t period)
 {
 	if (provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
@@ -139,7 +138,7 @@ static uint64_t quota(const struct gcprof_provider *provider)
 	return samples < QUOTA_MIN ? QUOTA_MIN : samples;
 }
 
-/* Closes the window if it is full or over and sets the period that fits. */
+/* Closes the window if it is full or its time is over, and adapts the period. */
 static void adapt(struct gcprof_provider *provider)
 {
 	uint64_t count = __atomic_load_n(&provider->window_count, __ATOMIC_RELAXED);
@@ -155,7 +154,7 @@ static void adapt(struct gcprof_provider *provider)
 	period = clamp_period((double)provider->period * ratio);
 	if (period < provider->base_period)
 		period = provider->base_period;
-	/* Small differences are chance: a quota of samples varies by a tenth or two. */
+	/* Small differences are noise: a quota of samples varies by a tenth or two. */
 	if (ratio > 1.25 && period > provider->period)
 		set_period(provider, period, GCPROF_PERIOD_CEILING);
 	else if (ratio < 0.75 && period < provider->period)
@@ -166,7 +165,7 @@ static void adapt(struct gcprof_provider *provider)
 
 static void adapt_locked(struct gcprof_provider *provider)
 {
-	/* Another thread does it: there is nothing to wait for. */
+	/* Another thread is adapting it; no need to wait. */
 	if (pthread_mutex_trylock(&provider->lock))
 		return;
 	if (provider->on && provider->ceiling != NO_CEILING)
@@ -174,7 +173,7 @@ static void adapt_locked(struct gcprof_provider *provider)
 	pthread_mutex_unlock(&provider->lock);
 }
 
-/* In slow paths while sampling is on: the recorder may have asked for another period. */
+/* Called in slow paths while sampling is on; adopts a recorder's new request. */
 void rate_poll(struct gcprof_provider *provider)
 {
 	if (control_generation() != __atomic_load_n(&provider->generation, __ATOMIC_RELAXED)) {
@@ -208,14 +207,14 @@ uint64_t rate_waiting_max(const struct gcprof_provider *provider)
 	return WAITING_MAX * (thrift < THRIFT_WAITING ? thrift : THRIFT_WAITING);
 }
 
-/* From time to time: a period that was raised so far that no sample comes must still come down. */
+/* Called periodically: lowers a period that was raised so far that no sample is taken. */
 void rate_check(struct gcprof_provider *provider)
 {
 	if (rate_is_raised(provider))
 		adapt_locked(provider);
 }
 
-/* A sample was taken. */
+/* Counts a sample. */
 void rate_count(struct gcprof_provider *provider)
 {
 	if (__atomic_add_fetch(&provider->window_count, 1, __ATOMIC_RELAXED) >= quota(provider))

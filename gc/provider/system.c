@@ -44,13 +44,13 @@ uint64_t system_random(void)
 	return system_now() ^ ((uint64_t)getpid() << 40);
 }
 
-/* Where the first thread's stack begins; the C library's own. */
+/* The base of the first thread's stack, private to the C library. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* The first thread's is known without asking: pthread_getattr_np() would read a file for it. */
+/* Avoids pthread_getattr_np(), which would read a file for the first thread. */
 static uintptr_t first_stack_base(void)
 {
-	const uintptr_t close = 1 << 20; /* other stacks are further away */
+	const uintptr_t close = 1 << 20; /* other stacks are farther away */
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t base = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
 

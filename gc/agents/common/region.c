@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* region.c: memory of its own for sampled blocks, so that an address alone tells them from others.
- */
+/* region.c: separate memory for sampled blocks, which an address alone identifies. */
 /*
- * A class is [struct block of each slot][slots]. Slots are used one after the other the first time,
- * and again from a list. Blocks that are freed come to a second list, by one compare-and-swap, and
- * who finds the first one empty takes over all of them: a free needs no lock, so it cannot meet one
- * that is held by a thread that it interrupted, or that did not come along in a fork. To allocate
- * needs one, and gives up where it is held for long.
+ * A class is [struct block of each slot][slots]. Slots are first used in order, then reused from a
+ * list. Freed blocks go to a second list, by one compare-and-swap; an allocation that finds the
+ * first list empty takes over the whole second one. So a free needs no lock, which a thread that it
+ * interrupted, or one lost in a fork, could hold. Allocation needs a lock, and gives up if it is
+ * held for long.
  *
- * Pages are made writable in steps, as slots are first used. Freed memory is kept for the next
- * block, up to a limit; beyond it, and where the C library would unmap the block, it goes back to
- * the system at once and is zero when it is used again.
+ * Pages are made writable in steps, when slots are first used. Freed memory is kept for the next
+ * block, up to a limit. Beyond it, and where the C library would unmap the block, memory returns to
+ * the system at once and is zero when it is reused.
  */
 #include "region.h"
 
@@ -21,16 +20,16 @@
 
 #define SPAN_MAX   ((uintptr_t)1 << 44)
 #define SPAN_MIN   ((uintptr_t)1 << 26)
-#define SHARE      16 /* of the addresses that a process may have */
+#define SHARE      16 /* part (1 / SHARE) of a process's address space limit */
 #define SLOTS_MAX  ((uintptr_t)1 << 22)
-#define STEP       ((uintptr_t)1 << 16) /* pages are made writable so many bytes at a time */
-#define UNMAP_SIZE ((size_t)32 << 20)   /* the C library never keeps blocks that are larger */
+#define STEP       ((uintptr_t)1 << 16) /* bytes made writable at a time */
+#define UNMAP_SIZE ((size_t)32 << 20)   /* the C library never keeps larger blocks */
 
 enum {
-	SLOT_SHIFT = 6, /* of the first class */
+	SLOT_SHIFT = 6, /* slot size of the first class */
 	CLASSES = 32,
-	TRIES = 100, /* to get the lock, with a yield between two */
-	NONE = 0,    /* lists hold numbers from 1 on */
+	TRIES = 100, /* attempts to take the lock, with a yield in between */
+	NONE = 0,    /* lists hold slot numbers from 1 on */
 };
 
 enum block_state { STATE_FRESH, STATE_LIVE, STATE_KEPT, STATE_ZERO };
@@ -39,20 +38,20 @@ struct class
 {
 	struct block *blocks;
 	char *slots;
-	uint32_t count;      /* slots that there is room for */
-	uint32_t used;       /* those that were ever used */
-	uint32_t list;       /* to be used again: guarded by the lock */
-	uint32_t freed;      /* the same, atomic: to be taken over */
-	uintptr_t writable;  /* bytes of slots */
+	uint32_t count;      /* number of slots */
+	uint32_t used;       /* slots that were ever used */
+	uint32_t list;       /* slots for reuse; guarded by the lock */
+	uint32_t freed;      /* freed slots, not in `list` yet; atomic */
+	uintptr_t writable;  /* bytes of slots that are writable */
 	uintptr_t described; /* bytes of blocks that are writable */
 };
 
-/* No address is near this one: a thread that reads this `start` and the later `size` finds none in
- * the region. */
+/* No address is near this `start`: a thread that reads it together with the later `size` finds no
+ * address in the region. */
 struct region_span region_span = {.start = (uintptr_t)1 << 63};
 static struct class classes[CLASSES];
 static unsigned class_shift; /* a class has 1 << class_shift bytes */
-static size_t kept;          /* bytes of free slots that still have their pages, atomic */
+static size_t kept;          /* bytes of free slots that keep their pages, atomic */
 static uint32_t lock;
 
 static uintptr_t round_up(uintptr_t value, uintptr_t multiple)
@@ -62,7 +61,7 @@ static uintptr_t round_up(uintptr_t value, uintptr_t multiple)
 
 /* --- addresses --------------------------------------------------------------- */
 
-/* Blocks and their slots share what a class has. */
+/* Divides a class's addresses between blocks and slots. */
 static void lay_out(struct class *class, uintptr_t start, unsigned shift)
 {
 	uintptr_t room = (uintptr_t)1 << class_shift, slot = (uintptr_t)1 << shift;
@@ -80,7 +79,7 @@ static void lay_out(struct class *class, uintptr_t start, unsigned shift)
 	class->count = (uint32_t)count;
 }
 
-/* Half of a limit would be missed by the program. */
+/* Takes a small part of an address space limit, since the program needs the rest. */
 static uintptr_t span_wanted(void)
 {
 	struct rlimit limit;
@@ -93,7 +92,7 @@ static uintptr_t span_wanted(void)
 	return span;
 }
 
-/* Twice as much as is wanted has an aligned half; the rest is given back. */
+/* Reserves one class more, so that an aligned span fits, and unmaps the rest. */
 static char *reserve(uintptr_t span)
 {
 	uintptr_t part = span / CLASSES, start;
@@ -140,7 +139,7 @@ static unsigned shift_of(const struct class *class)
 	return SLOT_SHIFT + (unsigned)(class - classes);
 }
 
-/* The number of the slot that holds an address of the region, from 1 on; NONE: it is in no slot. */
+/* The number, from 1 on, of the slot that contains an address; NONE: no slot does. */
 static uint32_t slot_of(const struct class *class, const void *address)
 {
 	uintptr_t offset = (uintptr_t)address - (uintptr_t) class->slots;
@@ -188,13 +187,13 @@ static void release_lock(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* What a holder changes it changes with one store: nothing is half done. */
+/* The holder makes each change with one store, so nothing is inconsistent. */
 void region_forked(void)
 {
 	release_lock();
 }
 
-/* Makes pages writable up to `end` bytes behind `start`. */
+/* Makes pages writable up to `end` bytes after `start`. */
 static bool extend(char *start, uintptr_t *writable, uintptr_t end)
 {
 	uintptr_t wanted = round_up(end, STEP);
@@ -207,7 +206,7 @@ static bool extend(char *start, uintptr_t *writable, uintptr_t end)
 	return true;
 }
 
-/* A slot that was never used; NONE: there is no room, or no memory. */
+/* Takes a slot that was never used; NONE: no room, or no memory. */
 static uint32_t take_fresh(struct class *class)
 {
 	uintptr_t n = (uintptr_t) class->used + 1;
@@ -232,7 +231,7 @@ static uint32_t take_slot(struct class *class)
 	return number;
 }
 
-/* The smallest class whose slots hold that, or CLASSES. */
+/* The smallest class with large enough slots, or CLASSES. */
 static unsigned class_for(size_t size, size_t alignment)
 {
 	size_t bytes = size > alignment ? size : alignment;
@@ -267,16 +266,16 @@ void *region_alloc(size_t size, size_t alignment, bool *zeroed)
 	return slot_at(class, slot);
 }
 
-/* --- release ----------------------------------------------------------------- */
+/* --- free -------------------------------------------------------------------- */
 
-/* Keeps the pages of a free slot, or gives them back: its next state. */
+/* Keeps a free slot's pages, or returns them to the system; returns the slot's next state. */
 static enum block_state keep_pages(char *slot, size_t bytes)
 {
 	size_t sum = __atomic_add_fetch(&kept, bytes, __ATOMIC_RELAXED);
 
 	if (sum <= REGION_KEPT_MAX && bytes <= UNMAP_SIZE)
 		return STATE_KEPT;
-	/* Smaller slots share pages with others. */
+	/* Smaller slots share pages with other slots. */
 	if (bytes < STEP || madvise(slot, bytes, MADV_DONTNEED))
 		return STATE_KEPT;
 	__atomic_fetch_sub(&kept, bytes, __ATOMIC_RELAXED);
@@ -290,7 +289,7 @@ bool region_free(void *address)
 	struct block *block = &class->blocks[number - 1];
 	enum block_state next;
 
-	/* Who frees a block twice must not get it into a list twice. */
+	/* A double free must not put a block into a list twice. */
 	if (number == NONE ||
 	    !__atomic_compare_exchange_n(&block->state, &expected, STATE_FRESH, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

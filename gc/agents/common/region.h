@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* region.h: memory of its own for sampled blocks, so that an address alone tells them from others.
- */
+/* region.h: separate memory for sampled blocks, which an address alone identifies. */
 /*
- * The region is one span of addresses, divided evenly into classes. A class has slots of one size,
- * a power of two, that lie at multiples of it. So an address leads to its slot by arithmetic, and
- * every slot is as aligned as it is large. What is not used costs addresses only.
+ * The region is one range of addresses, divided evenly into classes. A class has slots of one size,
+ * a power of two, at multiples of that size. So an address gives its slot by arithmetic, and a
+ * slot's alignment equals its size. Unused parts cost addresses only.
  *
- * All functions may be called by any thread. None calls an allocator. region_free() takes no lock
- * and may be called in a signal handler.
+ * Any thread may call these functions. None calls an allocator. region_free() takes no lock and may
+ * be called from a signal handler.
  */
 #ifndef GCPROF_AGENTS_REGION_H
 #define GCPROF_AGENTS_REGION_H
@@ -16,50 +15,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A sampled block, kept apart from its memory, which belongs to the program. */
+/* A sampled block, separate from its memory, which belongs to the program. */
 struct block {
-	uint64_t sample; /* its id; 0: it has none, and its end is not reported */
-	uint64_t born;   /* bytes that the process had allocated then */
-	size_t size;     /* as it was asked for */
-	uint32_t next;   /* the region's own, as is what follows */
+	uint64_t sample; /* its sample's id; 0: none, and its free is not reported */
+	uint64_t born;   /* bytes allocated in the process then */
+	size_t size;     /* as requested */
+	uint32_t next;   /* private to the region, like `state` */
 	uint32_t state;
 };
 
-/* Where the region lies; `size` is 0 until there is one. Written once. */
+/* The region's addresses; `size` is 0 until it is created. Written once. */
 struct region_span {
 	uintptr_t start, size;
 };
 
 extern struct region_span region_span __attribute__((visibility("hidden")));
 
-/* Is there a sampled block at this address, or in it? The whole cost of a free() of others. */
+/* Whether the address is in the region. This is the whole cost of a free() of other blocks. */
 static inline bool region_has(const void *address)
 {
 	return (uintptr_t)address - region_span.start < region_span.size;
 }
 
-/* Reserves the addresses, fewer where the process may not have many. Once. -ENOMEM. */
+/* Reserves the addresses, fewer if the process has an address space limit. Once. -ENOMEM. */
 int region_create(void);
 
 /*
- * A block of `size` bytes at a multiple of `alignment`, a power of two or 0; NULL: no room, or no
- * memory. `*zeroed`: its bytes are 0. Its struct block has only the size.
+ * Allocates a block of `size` bytes at a multiple of `alignment`, a power of two or 0. NULL: no
+ * room, or no memory. Sets *zeroed if its bytes are 0. In its struct block only `size` is set.
  */
 void *region_alloc(size_t size, size_t alignment, bool *zeroed);
 
-/* The block that begins at an address in the region; NULL: none does. */
+/* The block that begins at an address in the region; NULL: none. */
 struct block *region_block(const void *address);
 
-/* How many bytes the block may grow to where it is. */
+/* The size to which the block can grow in place. */
 size_t region_room(const void *address);
 
-/* False: it was free already. `block` must not be used any more. */
+/* Frees the block at `address`. False: it was already free. */
 bool region_free(void *address);
 
-/* In the child of a fork: threads that were allocating are not there. */
+/* In the child of a fork: releases what lost threads held while allocating. */
 void region_forked(void);
 
-/* What the region may keep of freed blocks for new ones, bytes. */
+/* Maximum bytes of freed blocks that stay resident for reuse. */
 #define REGION_KEPT_MAX ((size_t)64 << 20)
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sampling.c: which allocations are sampled, and what became of them. */
+/* sampling.c: decides which allocations are sampled, and tracks their outcomes. */
 /*
- * A thread counts down the bytes to its next sample, or to the next time that it asks whether a
- * recorder came. The block that ends the countdown gets here. If it is sampled it lies in the
- * region, where free() and realloc() find its sample; all others are the next allocator's.
+ * A thread counts down the bytes to its next sample, or to the next check for a recorder. The block
+ * that ends the countdown gets here. A sampled block is placed in the region, where free() and
+ * realloc() find its sample; all others come from the next allocator.
  *
- * While the agent is at work, `inside`, what it allocates itself goes past it; so does what a
- * signal handler allocates then.
+ * While the agent runs (`inside`), its own allocations bypass it; so do those of a signal handler.
  */
 #include "sampling.h"
 
@@ -21,13 +20,12 @@
 #include "region.h"
 
 enum {
-	POLL_BYTES =
-		128 << 10, /* may be allocated before a recorder, or another period, is noticed */
-	RETRY_BYTES = 32 << 10, /* the same before a type is looked for again */
-	TRIES = 2,              /* to find a type */
+	POLL_BYTES = 128 << 10, /* allocated between checks for a recorder or a new period */
+	RETRY_BYTES = 32 << 10, /* allocated before the second attempt to find a type */
+	TRIES = 2,              /* attempts to find a type */
 };
 
-#define TYPED_MAX_NS UINT64_C(80000000) /* a type that is found later is not reported */
+#define TYPED_MAX_NS UINT64_C(80000000) /* a type found later is not reported */
 
 enum state { WAITING, SAMPLING, PASSIVE };
 
@@ -36,29 +34,28 @@ __thread struct sampling_thread sampling_thread;
 static enum state state; /* set once, before the program has other threads */
 static struct gcprof_provider *provider;
 static uint64_t types[SAMPLING_TYPES];
-static bool has_type[SAMPLING_TYPES]; /* before the block is used */
+static bool has_type[SAMPLING_TYPES]; /* the type is known at the allocation */
 static pthread_key_t ending;
-static uint32_t region_wanted; /* somebody creates it, or did */
-static uint64_t
-	allocated; /* by the process while it is recorded, bytes: the clock of ages; atomic */
-static uint64_t inherited; /* blocks that were born until then belong to the parent */
+static uint32_t region_wanted; /* a thread creates the region, or has */
+static uint64_t allocated;     /* bytes, in the process while recorded: the clock of ages; atomic */
+static uint64_t inherited;     /* blocks born up to this time belong to the parent */
 
-/* What is asked of an allocator. */
+/* A request to an allocator. */
 struct request {
 	size_t size, alignment; /* 0: any */
-	uint32_t type;          /* with SAMPLING_ZEROED */
+	uint32_t type;          /* may include SAMPLING_ZEROED */
 };
 
 /* --- begin and end ------------------------------------------------------------- */
 
-/* Where it fails there is no region, and no block is followed. */
+/* If this fails there is no region, and no block is tracked. */
 static void ensure_region(void)
 {
 	if (!__atomic_exchange_n(&region_wanted, 1, __ATOMIC_RELAXED))
 		region_create();
 }
 
-/* What waits for its type is the parent's. */
+/* A sample that waits for its type belongs to the parent. */
 static void forked(void)
 {
 	region_forked();
@@ -66,7 +63,7 @@ static void forked(void)
 	sampling_thread.untyped = NULL;
 }
 
-/* Destructors of others may allocate and free: the thread is detached in the last round of them. */
+/* Other destructors may allocate and free, so the thread is detached in their last round. */
 static void thread_ends(void *context)
 {
 	struct sampling_thread *thread = context;
@@ -84,7 +81,7 @@ static void thread_ends(void *context)
 }
 
 /* Samples are not batched: another thread may free a block at once, and a process may end by
- * _exit(). The system is asked for randomness now, since a program may forbid itself to ask. */
+ * _exit(). Calls getrandom() now, since a program may forbid itself that system call later. */
 static int open_provider(const char *name, uint64_t ceiling)
 {
 	struct gcprof_options options;
@@ -103,7 +100,7 @@ static int open_provider(const char *name, uint64_t ceiling)
 	return err ? err : -pthread_atfork(NULL, NULL, forked);
 }
 
-/* What was allocated before is not sampled. */
+/* Earlier allocations are not sampled. */
 int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n)
 {
 	int saved = errno, err;
@@ -156,7 +153,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The block was allocated a moment ago: what is in it may say its type now. */
+/* Looks for the type in a recently allocated block, which may contain it by now. */
 static void find_type(struct sampling_thread *thread, bool last)
 {
 	const struct block *block = region_block(thread->untyped);
@@ -176,7 +173,7 @@ static void find_type(struct sampling_thread *thread, bool last)
 		thread->untyped = NULL;
 }
 
-/* The sample has none yet. */
+/* Remembers a sample whose type is to be found later. */
 static void await_type(struct sampling_thread *thread, const struct sampling_next *next,
 		       const void *place, uint64_t sample)
 {
@@ -189,7 +186,7 @@ static void await_type(struct sampling_thread *thread, const struct sampling_nex
 
 /* --- samples ----------------------------------------------------------------------- */
 
-/* False: this allocation has nothing to do with samples. */
+/* Enters the agent. False: the allocation bypasses it. */
 static bool enter(struct sampling_thread *thread)
 {
 	if (thread->inside || state == WAITING)
@@ -208,7 +205,7 @@ static bool enter(struct sampling_thread *thread)
 	return true;
 }
 
-/* Sets the countdown: to the next hit, or early enough to ask again. */
+/* Leaves the agent. Sets the countdown to the next hit, or earlier for the next check. */
 static void leave(struct sampling_thread *thread)
 {
 	int64_t left, most = POLL_BYTES;
@@ -222,8 +219,8 @@ static void leave(struct sampling_thread *thread)
 	thread->inside--;
 }
 
-/* Counts what was allocated since the last time, and what is now. Is a block of `size` bytes
- * sampled? */
+/* Accounts the bytes allocated since the last call and a new block of `size` bytes; true if the
+ * block is sampled. */
 static bool is_hit(struct sampling_thread *thread, size_t size)
 {
 	uint64_t passed = thread->armed - thread->left;
@@ -231,13 +228,13 @@ static bool is_hit(struct sampling_thread *thread, size_t size)
 	thread->armed = thread->left;
 	gcprof_consume(thread->thread, passed);
 	gcprof_poll(thread->thread);
-	/* Ages are wanted of samples only. */
+	/* Only samples have ages. */
 	if (gcprof_head(thread->thread)->on)
 		__atomic_fetch_add(&allocated, passed + size, __ATOMIC_RELAXED);
 	return size <= PTRDIFF_MAX && gcprof_bytes_left(thread->thread) <= (int64_t)size;
 }
 
-/* The bytes were allocated; `place` is in the region, NULL: what becomes of them is not known. */
+/* Reports an allocation. `place`: its block in the region; NULL: it is not tracked. */
 static void take(struct sampling_thread *thread, const struct sampling_next *next,
 		 const struct request *request, const void *place)
 {
@@ -278,7 +275,7 @@ static void *allocate_in_region(const struct sampling_next *next, const struct r
 	return place && next->adopt ? next->adopt(next->context, place) : place;
 }
 
-/* A block of the region goes back the way that all blocks go. */
+/* Releases a block of the region in the same way as all blocks. */
 static void release(const struct sampling_next *next, void *place)
 {
 	if (next->adopt)
@@ -313,9 +310,9 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 	return place;
 }
 
-/* --- release --------------------------------------------------------------------- */
+/* --- free ------------------------------------------------------------------------ */
 
-/* What the process has allocated, but for other threads' last bytes. */
+/* Bytes allocated by the process, except for other threads' last bytes. */
 static uint64_t age_clock(const struct sampling_thread *thread)
 {
 	uint64_t passed = gcprof_head(thread->thread)->on ? thread->armed - thread->left : 0;
@@ -323,7 +320,7 @@ static uint64_t age_clock(const struct sampling_thread *thread)
 	return __atomic_load_n(&allocated, __ATOMIC_RELAXED) + passed;
 }
 
-/* Its sample ends here, if it has one that this process took. */
+/* Reports the end of the block's sample, if it has one taken by this process. */
 static void report_freed(struct sampling_thread *thread, struct block *block)
 {
 	struct gcprof_fate fate = {.sample = block->sample, .outcome = GCPROF_FREED};
@@ -335,13 +332,13 @@ static void report_freed(struct sampling_thread *thread, struct block *block)
 	gcprof_outcomes(thread->thread, &fate, 1);
 }
 
-/* The block at an address that the program says is one. */
+/* The block at an address that the program passed. */
 static struct block *block_at(const void *place)
 {
 	struct block *block = region_block(place);
 
 	if (!block)
-		abort(); /* as the C library does: it is in the region, and is none, or is free */
+		abort(); /* as in the C library: an invalid or freed block in the region */
 	return block;
 }
 
@@ -364,16 +361,16 @@ void gcprof_sampling_free(void *place)
 	errno = saved;
 }
 
-/* --- another size ---------------------------------------------------------------- */
+/* --- resize ---------------------------------------------------------------------- */
 
-/* Where a block of the region may grow, and fills a part of its slot, it stays: as a block that
- * grows step by step does elsewhere. */
+/* A block of the region stays if the new size fits in its slot and uses enough of it, so that a
+ * block that grows step by step is rarely copied. */
 static bool stays(const void *place, size_t size)
 {
 	return region_has(place) && size <= region_room(place) && size >= region_room(place) / 4;
 }
 
-/* A block of the region goes to `to`. */
+/* Moves a block of the region to `to`. */
 static void *leave_region(const struct sampling_next *next, void *old, void *to, size_t size)
 {
 	size_t before = block_at(old)->size;
@@ -385,7 +382,7 @@ static void *leave_region(const struct sampling_next *next, void *old, void *to,
 	return to;
 }
 
-/* Without a sample. */
+/* Resizes a block without a sample: the result belongs to the next allocator. */
 static void *reallocate_next(const struct sampling_next *next, void *old,
 			     const struct request *request)
 {
@@ -394,7 +391,7 @@ static void *reallocate_next(const struct sampling_next *next, void *old,
 	return leave_region(next, old, allocate_next(next, request), request->size);
 }
 
-/* A block of the next allocator becomes a sample; NULL: it stays as it is. */
+/* Makes a block of the next allocator a sample; NULL: it is unchanged. */
 static void *enter_region(const struct sampling_next *next, void *old,
 			  const struct request *request)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* agent.c: wraps the allocators of a Python interpreter, before it has begun. */
+/* agent.c: wraps the allocators of a Python interpreter before it starts. */
 /*
- * Of the three domains of PyMem_SetAllocator() the agent wraps that of objects and that of buffers,
- * which are called with the interpreter's lock held. What is set before Py_Initialize() stays.
+ * Of the three domains of PyMem_SetAllocator() the agent wraps objects and buffers, which are
+ * called with the interpreter's lock held. Allocators set before Py_Initialize() stay in place.
  *
- * Python's own allocator, pymalloc, knows by its address whether a block is one of its own. Blocks
- * that are not, which are the large ones and those of the region, it hands on to the third domain,
- * of raw memory. So its free() stays as it is, and only that of raw memory is wrapped: the end of
- * an object that is no sample costs nothing.
+ * Python's own allocator, pymalloc, recognises its blocks by address. It passes other blocks, which
+ * are the large ones and those of the region, on to the third domain, raw memory. So the agent
+ * wraps free() of raw memory only, and freeing an object that is not a sample costs nothing.
  *
- * In a program that has no interpreter the agent does nothing. Nothing of Python's headers is
- * needed: the functions and this structure are the same since 3.5. This file is compiled so that a
- * call at the end of a function is a jump, as malloc/agent.c is.
+ * In a program without an interpreter the agent does nothing. It does not need Python's headers:
+ * the functions and this struct are the same since 3.5. Like malloc/agent.c, this file is compiled
+ * so that a call at the end of a function is a jump.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,16 +30,16 @@ struct allocator {
 };
 
 enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
-enum { LARGE = 4096 };                          /* bytes that pymalloc asks of raw memory */
-/* Samples a second: each is three probes, with its type and its end. */
+enum { LARGE = 4096 };                          /* a size that pymalloc requests from raw memory */
+/* Samples a second: each fires three probes, including its type and its end. */
 enum { CEILING = 1000 };
-enum { OLDEST = 8 }; /* 3.8: types lie in memory as types.c has it */
+enum { OLDEST = 8 }; /* 3.8: the layout of types that types.c expects */
 
 enum type { BUFFER, OBJECT, TYPES };
 
 static const char *const type_names[TYPES] = {[BUFFER] = TYPES_BUFFER, [OBJECT] = NULL};
 
-/* What the agent's functions get as their context. */
+/* The context of the agent's functions. */
 struct wrapped {
 	struct allocator others;
 	struct sampling_next next;
@@ -50,18 +49,18 @@ struct wrapped {
 static struct wrapped buffers, objects;
 static struct allocator raw;
 
-/* A block of the region that raw memory is to hand out to this thread next. */
+/* A block of the region that raw memory returns to this thread's next allocation. */
 static __thread void *adopted __attribute__((tls_model("initial-exec")));
 
 typedef void allocator_function(int domain, struct allocator *allocator);
 
-/* --- the allocator that has all other blocks ----------------------------------- */
+/* --- the wrapped allocator ------------------------------------------------------ */
 
 static void *allocate_next(void *context, size_t size, size_t alignment, bool zeroed)
 {
 	const struct allocator *others = context;
 
-	(void)alignment; /* has none here but that of all blocks */
+	(void)alignment; /* always the default alignment here */
 	return zeroed ? others->calloc(others->context, 1, size)
 		      : others->malloc(others->context, size);
 }
@@ -80,7 +79,8 @@ static void free_next(void *context, void *block)
 	others->free(others->context, block);
 }
 
-/* Where pymalloc asks raw memory for the block it counts it, and knows it when it is freed. */
+/* Makes pymalloc request the block from raw memory, so that it counts the block and frees it there.
+ */
 static void *adopt_next(void *context, void *block)
 {
 	const struct allocator *others = context;
@@ -90,7 +90,7 @@ static void *adopt_next(void *context, void *block)
 	place = others->malloc(others->context, LARGE);
 	if (!adopted)
 		return place;
-	/* It is another allocator. */
+	/* The allocator is not pymalloc. */
 	adopted = NULL;
 	region_free(block);
 	others->free(others->context, place);
@@ -118,7 +118,7 @@ static void raw_free(void *context, void *block)
 
 /* --- as the interpreter calls it ------------------------------------------------ */
 
-/* Not a jump: reports know by its name that a runtime calls, and leave out the frames of that. */
+/* Not a jump: by this function's name reports recognise the runtime, whose frames they omit. */
 static __attribute__((noinline)) void *gcprof_runtime_allocate(const struct wrapped *wrapped,
 							       size_t size, uint32_t flags)
 {
@@ -167,11 +167,11 @@ static void *python_realloc(void *context, void *block, size_t size)
 	return gcprof_runtime_reallocate(wrapped, block, size);
 }
 
-/* --- begin ------------------------------------------------------------------------ */
+/* --- start ------------------------------------------------------------------------ */
 
 static void wrap(struct wrapped *wrapped, int domain, uint32_t type, allocator_function *set)
 {
-	/* An allocator without a context does not look at it, so it may get ours. */
+	/* An allocator without a context ignores it, so it can be passed ours. */
 	struct allocator ours = {wrapped, python_malloc, python_calloc, python_realloc,
 				 wrapped->others.free};
 
@@ -204,7 +204,7 @@ static void wrap_all(allocator_function *get, allocator_function *set)
 	wrap(&objects, DOMAIN_OBJECT, OBJECT, set);
 }
 
-/* Is it a version that types.c knows, with a global lock? */
+/* Whether it is a version that types.c supports, with a global lock. */
 static bool is_known(const char *version)
 {
 	unsigned major, minor;

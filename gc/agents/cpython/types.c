@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* types.c: which Python object is in a block? */
+/* types.c: finds the type of the Python object in a block. */
 /*
- * An object is a count of references and the address of its type. What the collector knows of it,
- * two words, may lie before that, and then two more for its attributes. Many blocks have no object:
- * so the word where the type should be is an address that nothing is known of. Memory is read only
- * once the kernel has said that it can be, but for that of the interpreter's own file, which has
- * most types that programs use. A type is known by its own type: that is PyType_Type, or a class
- * whose type that is. Addresses that were types before are tried first: what stands before the type
- * of an object is an address, too.
+ * An object begins with a reference count and the address of its type. Two words of the cycle
+ * collector may precede them, and two more for attributes. Many blocks contain no object, so the
+ * word in the type's position may be any address. Memory is read only after the kernel has said
+ * that it is readable, except for the interpreter's own file, which contains most types that
+ * programs use. A type is recognised by its own type, which is PyType_Type or a class whose type is
+ * PyType_Type. Addresses already known as types are tried first, because the words before an
+ * object's type are addresses, too.
  *
- * These parts of a type are the same in 3.8 to 3.14, but for builds without a global lock.
+ * These parts of a type are the same in 3.8 to 3.14, except in builds without a global lock.
  */
 #include "types.h"
 
@@ -41,13 +41,13 @@ _Static_assert(offsetof(struct type, flags) == 168, "as Python's headers have it
 
 enum {
 	NAME_MAX_BYTES = 255,
-	NAMES = 1 << 15, /* that are kept apart: a power of two; the others share one */
-	MET_TYPES = 256, /* addresses of types that are kept: a power of two */
-	SEGMENTS = 8,    /* of the interpreter's file */
+	NAMES = 1 << 15, /* distinct names, a power of two; further names share one type */
+	MET_TYPES = 256, /* cached addresses of types, a power of two */
+	SEGMENTS = 8,    /* segments of the interpreter's file */
 	PAGE = 4096,
 };
 
-/* A name that was announced. */
+/* An announced name. */
 struct known {
 	char *name;
 	uint64_t type;
@@ -59,18 +59,18 @@ struct segment {
 };
 
 static const struct type *type_of_types;
-static struct segment segments[SEGMENTS]; /* of the file that has it */
+static struct segment segments[SEGMENTS]; /* of the file that contains it */
 static const struct type *met[MET_TYPES]; /* by the hash of the address */
 static struct known *names;               /* NAMES of them, by the hash of the name */
 static uint64_t buffer_type;              /* of a block without an object */
 static uint64_t other_type;               /* of types beyond NAMES */
 static uint32_t n_names;
-static uint32_t busy; /* somebody uses the tables: interpreters may have locks of their own */
+static uint32_t busy; /* the tables are in use: each interpreter may have its own lock */
 
-/* --- memory of others -------------------------------------------------------------- */
+/* --- memory of unknown validity ----------------------------------------------------- */
 
-/* The kernel reads a set of signals there before it finds that nothing is to be done with it. Every
- * program may call this, whatever system calls it has forbidden itself. */
+/* Makes the kernel read a signal set at the address, in a call that has no other effect. Programs
+ * may call this even under strict seccomp filters. */
 static bool is_readable_at(uintptr_t address)
 {
 	int saved = errno, result;
@@ -90,7 +90,7 @@ static bool is_in_interpreter(uintptr_t first, uintptr_t last)
 	return false;
 }
 
-/* Up to a page. */
+/* `size` is at most a page. */
 static bool is_readable(const void *address, size_t size)
 {
 	uintptr_t first = (uintptr_t)address, last = first + size - 1;
@@ -100,7 +100,7 @@ static bool is_readable(const void *address, size_t size)
 	return is_readable_at(first) && (first / PAGE == last / PAGE || is_readable_at(last));
 }
 
-/* A text that may be anything: false if it is none. */
+/* Copies a string from an arbitrary address; false if it is not a valid one. */
 static bool read_text(const char *from, char to[NAME_MAX_BYTES + 1])
 {
 	for (size_t i = 0; i < NAME_MAX_BYTES; i++) {
@@ -144,7 +144,7 @@ static uint32_t hash(const char *text)
 	return value;
 }
 
-/* Guarded by `busy`. */
+/* Registers a type's name. Guarded by `busy`. */
 static uint64_t announce(const char *name)
 {
 	struct known *known;
@@ -167,8 +167,7 @@ static const struct type **met_slot(const struct type *type)
 	return &met[((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 32) % MET_TYPES];
 }
 
-/* The type of the object that begins `at` bytes into the block, less its count; 0: there is none.
- */
+/* The type whose address is `at` bytes into the block; 0: none. */
 static uint64_t find_at(const void *block, size_t at, bool only_met)
 {
 	char name[NAME_MAX_BYTES + 1];
@@ -182,7 +181,7 @@ static uint64_t find_at(const void *block, size_t at, bool only_met)
 	return announce(name);
 }
 
-/* The count is before the type. */
+/* The reference count precedes the type. */
 static uint64_t find(const void *block, size_t size, bool only_met)
 {
 	uint64_t type = 0;
@@ -204,9 +203,9 @@ uint64_t types_find(const void *block, size_t size, bool last)
 	return !type && last ? buffer_type : type;
 }
 
-/* --- begin ------------------------------------------------------------------------------ */
+/* --- start ------------------------------------------------------------------------------ */
 
-/* In the child, which has only this thread. */
+/* In the child of a fork, which has only this thread. */
 static void forked(void)
 {
 	busy = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* types.h: which Python object is in a block? */
+/* types.h: finds the type of the Python object in a block. */
 #ifndef GCPROF_CPYTHON_TYPES_H
 #define GCPROF_CPYTHON_TYPES_H
 
@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What blocks without an object are called. */
+/* The type name of blocks without an object. */
 #define TYPES_BUFFER "buffer"
 
-/* `type_of_types`: PyType_Type. 0, or a negative errno. */
+/* `type_of_types` is PyType_Type. Returns 0 or a negative errno. */
 int types_start(const void *type_of_types);
 
-/* As in struct sampling_next: called with the interpreter's lock held. */
+/* find_type() of struct sampling_next; called with the interpreter's lock held. */
 uint64_t types_find(const void *block, size_t size, bool last);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* agent.c: comes into a Java virtual machine, and has its sampled objects followed. */
+/* agent.c: starts in a Java virtual machine, and follows its sampled objects. */
 /*
- * The virtual machine takes the samples, and a recorder sees them from outside. Here is only found
- * out what becomes of the objects: HotSpot hands them to an agent that has asked for its events.
- * While no recorder is attached the agent has asked for none.
+ * The virtual machine takes the samples, and a recorder sees them from outside. The agent only
+ * finds the outcomes of the objects, which HotSpot passes to agents that have requested its events.
+ * While no recorder is attached the agent requests no events.
  *
- * By LD_PRELOAD it comes in by a function that the Java launcher and libjava.so call of libjvm.so,
- * each time when a class is looked for that the machine itself has: the agent has one of that name,
- * which goes on to the real one. A running machine is asked to load it, and calls Agent_OnAttach().
+ * With LD_PRELOAD the agent interposes a function of libjvm.so that the Java launcher and
+ * libjava.so call whenever they look up a built-in class, and calls the real one. A running virtual
+ * machine is asked to load the agent, and calls Agent_OnAttach().
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,8 +25,8 @@
 #define PUBLIC __attribute__((visibility("default")))
 
 enum {
-	IDLE_NS = 50000000, /* until it looks whether a recorder came or left */
-	IDLE_TURNS = 100,   /* after which events are given up that no recorder has asked for */
+	IDLE_NS = 50000000, /* interval of checks whether a recorder attached or left */
+	IDLE_TURNS = 100,   /* checks after which events without a recorder are given up */
 };
 
 enum { NEW, STARTED, REFUSED };
@@ -46,7 +46,7 @@ static void gc_start(struct jvmti *env)
 	follow_pause();
 }
 
-/* The machine is stopped: nothing of it may be called. */
+/* The virtual machine is stopped, so none of its functions may be called. */
 static void gc_finish(struct jvmti *env)
 {
 	(void)env;
@@ -81,7 +81,7 @@ static void leave(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Asks for the events, by a thread of the machine. 0 or an error of JVMTI. */
+/* Requests the events, on a thread of the virtual machine. 0 or an error of JVMTI. */
 static int enter(void)
 {
 	const struct jvmti_capabilities wanted = {
@@ -108,7 +108,7 @@ static int enter(void)
 
 /* --- the thread ------------------------------------------------------------------------ */
 
-/* Waits for the end of a pause: true, or not so long: false. */
+/* Waits for the end of a pause; false: timeout. */
 static bool wait_for_pause(void)
 {
 	struct timespec until;
@@ -126,8 +126,8 @@ static bool wait_for_pause(void)
 	return ended;
 }
 
-/* A recorder that asked for the agent is to know why it has nothing to say; so is the user. */
-static void complain(int err)
+/* Tells the recorder that asked for the agent, and the user, why there are no outcomes. */
+static void report_failure(int err)
 {
 	char text[256];
 	int size =
@@ -143,7 +143,7 @@ static void complain(int err)
 		return;
 }
 
-/* While a recorder is attached. */
+/* Runs while a recorder is attached. */
 static void follow(struct jni *jni, struct gcprof_thread *thread)
 {
 	int err = follow_begin(jni);
@@ -151,7 +151,7 @@ static void follow(struct jni *jni, struct gcprof_thread *thread)
 	if (!err)
 		err = enter();
 	if (err)
-		complain(err);
+		report_failure(err);
 	while (gcprof_wants_outcomes()) {
 		bool paused = wait_for_pause();
 
@@ -192,7 +192,7 @@ static void *run(void *context)
 		return NULL;
 	}
 	for (;;) {
-		/* A recorder that had it loaded may have ended before it asked for anything. */
+		/* The recorder that loaded the agent may have ended before it attached. */
 		for (unsigned turns = 1; !gcprof_wants_outcomes(); turns++) {
 			wait_for_pause();
 			if (turns % IDLE_TURNS == 0)
@@ -203,9 +203,9 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* --- begin ----------------------------------------------------------------------------- */
+/* --- start ----------------------------------------------------------------------------- */
 
-/* Signals are for the program's own threads. */
+/* Starts the agent's thread with signals blocked: they are for the program's own threads. */
 static int start_thread(void)
 {
 	pthread_attr_t attributes;
@@ -224,7 +224,7 @@ static int start_thread(void)
 	return err;
 }
 
-/* Once, in a machine that has begun. */
+/* Starts the agent once, when the virtual machine has started. */
 static void begin(struct jvm *jvm)
 {
 	uint32_t expected = NEW;
@@ -237,7 +237,7 @@ static void begin(struct jvm *jvm)
 		__atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
 }
 
-/* Has it begun? Until then it has no JVMTI for threads that it runs. */
+/* Whether the virtual machine has started; before, JVMTI is not available to its threads. */
 static bool is_live(struct jvm *jvm)
 {
 	void *env = NULL;
@@ -276,7 +276,7 @@ PUBLIC jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name)
 	return function ? function(jni, name) : NULL;
 }
 
-/* The recorder reads what this returns. */
+/* The recorder reads the return value. */
 PUBLIC int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved)
 {
 	int err;

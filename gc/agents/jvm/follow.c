@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* follow.c: sampled objects of a Java virtual machine, until they die. */
+/* follow.c: follows sampled objects of a Java virtual machine until they die. */
 /*
- * A weak reference to each says when the collector has found it dead. Whether an object that is
- * alive has survived a collection says a *canary*: an object of no use, to which there is only a
- * weak reference, too. Every collection is about what was there when one of its pauses began. So of
- * objects that were allocated between the same two pauses each collection is about all or none; the
- * first of them has a canary made, and once that is dead, the others have survived. No collector
- * needs to be known for that: pauses that collect nothing young, and marking beside the program,
- * leave canaries alive.
+ * A weak reference to each object tells when the collector has found it dead. Whether a live object
+ * has survived a collection is decided by a *canary*: an unused object with only a weak reference.
+ * Every collection covers the objects that existed when one of its pauses began. So objects
+ * allocated between the same two pauses are covered by the same collections. The first of them
+ * allocates a canary; when the canary is dead, the live ones have survived. This works for any
+ * collector: pauses that collect nothing young, and concurrent marking, leave canaries alive.
  *
- * Threads that allocate only append to a list. One thread sweeps, behind pauses: the young ones
- * each time, the old ones as long as that takes no more than a part of its time.
+ * Allocating threads only append to a list. One thread sweeps after pauses: young objects each
+ * time, old ones as long as that takes at most a part of its time.
  */
 #include "follow.h"
 
@@ -22,14 +21,14 @@
 
 enum {
 	CANARIES = 64, /* alive at once; a power of two */
-	OLD_PART = 64, /* of the time may go into sweeps of old objects */
+	OLD_PART = 64, /* 1 / OLD_PART of the time may be spent on old objects */
 };
 
 struct followed {
 	jvm_object object; /* weak */
 	uint64_t sample;
 	uint32_t canary;
-	uint32_t born; /* collections until then */
+	uint32_t born; /* collections before it */
 };
 
 struct list {
@@ -41,17 +40,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next ones */
 static struct list fresh;
 static uint32_t total; /* objects in all lists */
 static uint64_t canary_pauses;
-static uint32_t canaries_begin, canaries_end; /* numbers of those that may be alive */
+static uint32_t canaries_begin, canaries_end; /* range of canaries that may be alive */
 static jvm_object canaries[CANARIES];         /* weak */
 static jvm_object object_class;               /* global; NULL: nothing is followed */
 
 static uint64_t pauses; /* so far; atomic */
 
-/* Of the thread that sweeps. */
+/* Used by the sweeping thread only. */
 static struct list young, old;
 static uint32_t collections;
-static uint64_t old_next; /* when the old ones may be swept again, ns */
-static bool old_waits;    /* they were not, behind the last pause */
+static uint64_t old_next; /* time from which old objects may be swept again, ns */
+static bool old_waits;    /* old objects were not swept after the last pause */
 static struct gcprof_fate fates[GCPROF_FATE_MAX];
 static uint32_t n_fates;
 
@@ -121,8 +120,8 @@ void follow_pause(void)
 	__atomic_add_fetch(&pauses, 1, __ATOMIC_RELAXED);
 }
 
-/* There is one since the last pause. With the lock: HotSpot takes no sample of what a thread
- * allocates while it reports one, so this does not come back here. */
+/* Makes sure that there is a canary since the last pause. With the lock: HotSpot takes no samples
+ * while a thread reports one, so this function is not reentered. */
 static bool has_canary(struct jni *jni)
 {
 	uint64_t now = __atomic_load_n(&pauses, __ATOMIC_RELAXED);
@@ -140,7 +139,7 @@ static bool has_canary(struct jni *jni)
 	}
 	jni->functions->delete_local(jni, canary);
 	canaries[canaries_end++ % CANARIES] = weak;
-	/* A pause that came meanwhile makes the next sample have another one. */
+	/* After a pause in the meantime, the next sample gets another canary. */
 	canary_pauses = now;
 	return true;
 }
@@ -188,8 +187,8 @@ static bool is_dead(struct jni *jni, jvm_object weak)
 	return jni->functions->is_same(jni, weak, NULL);
 }
 
-/* What came since the last sweep is young; canaries that are dead go. The number of the first that
- * may be alive. */
+/* Moves objects since the last sweep to the young ones, and drops dead canaries. Returns the number
+ * of the first canary that may be alive. */
 static uint32_t take_fresh(struct jni *jni)
 {
 	uint32_t begin;
@@ -209,8 +208,8 @@ static uint32_t take_fresh(struct jni *jni)
 	return begin;
 }
 
-/* Reports those that are dead, and drops them. `alive`: canaries from this one on; what is younger
- * than them stays, what has survived goes to the old ones. */
+/* Reports and drops dead objects. `alive` is the first canary that may be alive: objects with a
+ * later one stay in the list, survivors move to the old ones. */
 static uint32_t sweep(struct jni *jni, struct gcprof_thread *thread, struct list *list,
 		      uint32_t alive)
 {
@@ -244,11 +243,12 @@ void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused)
 	if (!paused && (!old_waits || began < old_next))
 		return;
 	alive = take_fresh(jni);
-	/* Old ones first: the sweep of young ones adds to them objects that it has just found
+	/* Old ones first, because the sweep of young ones adds objects that it has just found
 	 * alive. */
 	if (began >= old_next) {
 		dead = sweep(jni, thread, &old, alive);
-		/* Not time that it waited for a processor, which may be a hundred times as much. */
+		/* Excludes time spent waiting for a processor, which may be a hundred times as
+		 * much. */
 		used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used;
 		old_next = clock_ns(CLOCK_MONOTONIC) + used * OLD_PART;
 		old_waits = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* jvm.h: what the agent calls of a Java virtual machine: entries of the tables of JNI and JVMTI. */
+/* jvm.h: the functions of JNI and JVMTI that the agent calls, as entries of their tables. */
 /*
- * Both are binary interfaces: an entry keeps its place in all releases. So the agent is built where
- * there is no JDK, and one build is for all. A test compares this with the headers of a JDK.
+ * Both are binary interfaces: an entry keeps its position in all releases. So the agent is built
+ * without a JDK, and one build works with all of them. A test compares this with a JDK's headers.
  */
 #ifndef GCPROF_JVM_H
 #define GCPROF_JVM_H
@@ -12,7 +12,7 @@
 
 typedef void *jvm_object; /* a reference: local, global, or weak */
 
-/* A table of functions begins at entry 0; what is not called has only its place. */
+/* A table of functions begins at entry 0; entries that are not called are placeholders. */
 #define UNUSED(first, last) void *unused_##first[(last) - (first) + 1]
 
 struct jvm;
@@ -57,20 +57,20 @@ struct jvm {
 	} * functions;
 };
 
-#define JVMTI_VERSION_WANTED 0x300b0000 /* of release 11: the first with samples */
+#define JVMTI_VERSION_WANTED 0x300b0000 /* release 11, the first with sampling */
 
 enum jvmti_event { JVMTI_GC_START = 81, JVMTI_GC_FINISH = 82, JVMTI_SAMPLE = 86 };
 
 /* Bits of the capabilities. */
 enum { JVMTI_CAN_GC_EVENTS = 31, JVMTI_CAN_SAMPLE = 43 };
 
-enum { JVMTI_NOT_AVAILABLE = 98 }; /* an error: another agent has it */
+enum { JVMTI_NOT_AVAILABLE = 98 }; /* error: another agent has the capability */
 
 struct jvmti_capabilities {
 	uint64_t bits[2];
 };
 
-/* Called back for events, by number. */
+/* Callbacks by event number. */
 struct jvmti_callbacks {
 	UNUSED(50, 80);
 	void (*gc_start)(struct jvmti *);
@@ -94,7 +94,7 @@ struct jvmti {
 	} * functions;
 };
 
-/* What is called of the agent. */
+/* Functions of the agent that the virtual machine and its launcher call. */
 jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name);
 int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved);
 

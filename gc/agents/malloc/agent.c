@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* agent.c: the functions of malloc(3) as the program calls them. */
 /*
- * A block that is no sample costs one subtraction here, and one and a compare when it is freed;
- * then the next allocator has it. This file is compiled so that a call at the end of a
- * function is a jump: on the stack of a sample are functions named gcprof_*, and then what
- * called them. Functions that others are made of, such as reallocarray(), call these by their
- * public names: the program may have replaced some of them.
+ * A block that is not a sample costs one subtraction here, and one and a compare when it is freed,
+ * before the next allocator handles it. This file is compiled so that a call at the end of a
+ * function is a jump: the stack of a sample has functions named gcprof_*, then their callers.
+ * Functions built on others, such as reallocarray(), call them by their public names, because the
+ * program may have replaced some of them.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -18,7 +18,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* The types of samples: by which function the program asked. */
+/* The types of samples, after the function that the program called. */
 enum type { BY_MALLOC, BY_CALLOC, BY_REALLOC, BY_MEMALIGN, TYPES };
 
 static const char *const type_names[TYPES] = {"malloc", "calloc", "realloc", "memalign"};

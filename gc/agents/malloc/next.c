@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* next.c: finds the allocator that the program would have without the agent. */
+/* next.c: finds the allocator that the program would use without the agent. */
 /*
- * The functions are looked for when the first of them is called, which is before any constructor
- * has run. What the search itself allocates comes from the C library by names that no program
- * replaces.
+ * The functions are looked up when the first of them is called, which is before any constructor has
+ * run. The lookup's own allocations come from the C library, under names that no program replaces.
  */
 #include "next.h"
 
@@ -28,7 +27,7 @@ struct next_allocator next = {first_malloc,   first_calloc, first_realloc,
 
 static __thread bool searching __attribute__((tls_model("initial-exec")));
 
-/* A function of a library behind the agent; what is not there stays the C library's. */
+/* Looks up a function in the libraries after the agent; if missing, the C library's stays. */
 static void find(const char *name, void *out)
 {
 	void *found = dlsym(RTLD_NEXT, name);
@@ -37,7 +36,7 @@ static void find(const char *name, void *out)
 		memcpy(out, &found, sizeof(found));
 }
 
-/* Two threads may search at the same time, and find the same. */
+/* Two threads may search concurrently; both find the same. */
 static const struct next_allocator *search(void)
 {
 	struct next_allocator found = {__libc_malloc,   __libc_calloc, __libc_realloc,
@@ -55,7 +54,7 @@ static const struct next_allocator *search(void)
 	return &next;
 }
 
-/* Do two addresses belong to the same file? */
+/* Whether two addresses belong to the same file. */
 static bool are_of_one_file(const void *a, const void *b)
 {
 	Dl_info first, second;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* next.h: the allocator that the program would have without the agent. */
+/* next.h: the allocator that the program would use without the agent. */
 #ifndef GCPROF_MALLOC_NEXT_H
 #define GCPROF_MALLOC_NEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Its functions. They may be called from the first instruction of the process on. */
+/* Its functions, callable from the first instruction of the process on. */
 struct next_allocator {
 	void *(*malloc)(size_t size);
 	void *(*calloc)(size_t count, size_t size);
@@ -16,13 +16,13 @@ struct next_allocator {
 	size_t (*malloc_usable_size)(void *block);
 };
 
-/* Hidden: read without a look at the table of addresses. */
+/* Hidden, so that it is read without the global offset table. */
 extern struct next_allocator next __attribute__((visibility("hidden")));
 
 /*
- * Is it the C library's, and does the program call it by way of the agent? Others may have more
- * functions that take blocks, which would not know those of the region. Behind the first
- * allocation.
+ * Whether it is the C library's, and the program calls it through the agent. Other allocators may
+ * have more functions that take blocks and would not know those of the region. Call it after the
+ * first allocation.
  */
 bool next_is_libc(void);
 

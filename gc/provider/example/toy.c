@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* toy.c: an allocator of its own that reports to gcprof: a collected heap of two halves, and memory
- * that is freed. */
-/* toy COUNT: in each turn it makes a node, which lives while a root names it, and a text, which is
- * freed. Prints what it did, in the form of the workload `known`. */
+/* toy.c: an example allocator that reports to gcprof: a semispace heap, and memory that is freed.
+ */
+/* toy COUNT: each iteration allocates a node, which lives while a root refers to it, and a text,
+ * which is freed. Prints the amounts in the format of the workload `known`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -12,8 +12,8 @@
 enum { NODES = 20000, ROOTS = 64, TEXTS = 48 };
 
 struct object {
-	struct object *moved;  /* where a collection has copied it */
-	uint64_t sample, born; /* 0: it is none; what had been allocated when it was new */
+	struct object *moved;  /* the copy made by a collection */
+	uint64_t sample, born; /* sample: 0: none; born: bytes allocated before it */
 	uint64_t survived, content[2];
 };
 
@@ -39,7 +39,7 @@ static void report(const struct object *object, uint32_t outcome)
 		gcprof_outcomes(thread, &fate, 1);
 }
 
-/* Copies what the roots name to the other half. */
+/* Copies everything that the roots refer to into the other half. */
 static void collect(void)
 {
 	struct gcprof_gc_stats stats = {.nursery_used = sizeof(halves[0]), .threads = 1};
@@ -52,7 +52,7 @@ static void collect(void)
 		half[used].survived++;
 		roots[used] = roots[used]->moved = &half[used];
 	}
-	/* Samples that died, and those that were promoted, once. */
+	/* Reports samples that died, and each promotion once. */
 	for (; from < end; from++)
 		if (!from->moved)
 			report(from, from->survived ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG);
@@ -73,7 +73,7 @@ static struct object *new_object(struct object *object, size_t size, uint64_t ty
 	return object;
 }
 
-/* One in eight lives until its root is used again. */
+/* One in eight lives until its root is reused. */
 __attribute__((noinline)) static void make_node(size_t i, uint64_t type)
 {
 	struct object *node;
