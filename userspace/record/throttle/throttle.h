@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* throttle.h: keeps what a recording costs within a share of the machine. */
-/* ../README.md, "What a whole machine pays", has the rules. Not thread-safe. */
+/* ../README.md, "Overhead control", has the rules. Not thread-safe. */
 #ifndef GCPROF_THROTTLE_H
 #define GCPROF_THROTTLE_H
 
