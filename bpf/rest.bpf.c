@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* rest.bpf.c: what is still open when a recording ends: calls, waits, and what threads used. */
+/* rest.bpf.c: what is still open when a recording ends: calls, waits, and usage of threads. */
 /*
- * The recorder runs rest_iterate() once, after everything else was made to record
- * nothing any more. The program that ends a thread's state, this or process_exit(), accounts
- * for it.
+ * The recorder runs rest_iterate() once, after all other programs stopped recording. Whichever
+ * program ends a thread's state, this or process_exit(), accounts for it.
  */
 #include "ran.h"
 #include "syscall.h"
@@ -53,7 +52,7 @@ int rest_iterate(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where a recording goes on in another file: what threads used so far. */
+/* The usage of threads so far, where the recording continues in another file. */
 SEC("iter/task")
 int usage_iterate(struct bpf_iter__task *ctx)
 {
