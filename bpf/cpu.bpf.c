@@ -28,7 +28,7 @@ static __always_inline uint16_t tick_call(const struct task_state *state)
 	return (number + 1) | (call_is_compat(task) ? CPU_CALL_COMPAT : 0);
 }
 
-static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
+static __always_inline int tick_emit(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	const struct pt_regs *at = &ctx->regs;
@@ -66,7 +66,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int cpu_tick(struct bpf_perf_event_data *ctx)
 {
-	return COST_OF(COST_TICK, COST_SELDOM, tick_tell(ctx));
+	return COST_OF(COST_TICK, COST_SELDOM, tick_emit(ctx));
 }
 
 SEC("iter/task")
@@ -79,7 +79,7 @@ int ran_iterate(struct bpf_iter__task *ctx)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE))
-		ran_tell(task, state);
+		ran_emit(task, state);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static __always_inline void thread_gone(struct task_struct *task)
 		return;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (state && task_is_over(state))
-		ran_tell(task, state);
+		ran_emit(task, state);
 }
 
 /* Runs at every switch on the machine, so its cost for other threads matters. */

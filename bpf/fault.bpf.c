@@ -21,7 +21,7 @@ static __always_inline void fault_fill(struct event_fault *event, struct task_st
 	state->faults_reported = now;
 }
 
-static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
+static __always_inline int fault_emit(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	uint64_t now = bpf_ktime_get_ns();
@@ -52,5 +52,5 @@ static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int fault_taken(struct bpf_perf_event_data *ctx)
 {
-	return COST_OF(COST_FAULT, COST_EACH, fault_tell(ctx));
+	return COST_OF(COST_FAULT, COST_EACH, fault_emit(ctx));
 }

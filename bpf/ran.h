@@ -19,7 +19,7 @@ static __always_inline void ran_give_back(struct task_state *state, int64_t ran)
 	__sync_fetch_and_add(&state->ran, -ran);
 }
 
-static __always_inline void ran_tell(struct task_struct *task, struct task_state *state)
+static __always_inline void ran_emit(struct task_struct *task, struct task_state *state)
 {
 	int64_t ran = config.timers ? ran_take(task, state) : 0;
 	struct event_ran *event;

@@ -39,7 +39,7 @@ int rest_iterate(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	if (!task_end(state)) {
 		if (task_is_over(state))
-			ran_tell(task, state);
+			ran_emit(task, state);
 		return 0;
 	}
 	if (config.waits)
@@ -48,7 +48,7 @@ int rest_iterate(struct bpf_iter__task *ctx)
 		syscall_end_of(task, state, now);
 	usage_emit(task, state, now, 0);
 	if (task_is_over(state))
-		ran_tell(task, state);
+		ran_emit(task, state);
 	return 0;
 }
 
