@@ -236,7 +236,7 @@ static __always_inline void process_exits(struct task_struct *task)
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
 	if (config.waits && state->waits.ended)
-		wait_tell(state, NULL, now);
+		wait_report(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now, 0);
 	process_gc_leave(state->process, task->pid, now);

@@ -21,7 +21,7 @@ static __always_inline void rest_wait(struct task_struct *task, struct task_stat
 		wait->flags |= WAIT_OPEN;
 	}
 	if (wait->ended)
-		wait_tell_of(task, state, now);
+		wait_report_of(task, state, now);
 }
 
 SEC("iter/task")

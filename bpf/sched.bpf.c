@@ -45,7 +45,7 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	int64_t number = call_kind(state, regs, call_number(regs));
 
 	if (wait->ended)
-		wait_tell(state, wait_regs(wait, regs), now);
+		wait_report(state, wait_regs(wait, regs), now);
 	wait->queued = task_queued(task);
 	wait->waker = 0;
 	wait->reason = wait_reason(preempted, number >= 0, task_state);
@@ -83,7 +83,7 @@ static __always_inline void threads_switch(bool preempted, struct task_struct *f
 			place_take(to, state->waits.length);
 		if (state->waits.ended &&
 		    (state->waits.flags & (WAIT_IN_CALL | WAIT_AT_ONCE)) != WAIT_IN_CALL)
-			wait_tell_of(to, state, now);
+			wait_report_of(to, state, now);
 	}
 	state = bpf_task_storage_get(&tasks, from, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE) && !(from->flags & PF_KTHREAD))

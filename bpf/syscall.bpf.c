@@ -86,10 +86,10 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 	if (!state || !calls_traced(epoch))
 		return;
 	if (config.waits && state->waits.ended)
-		wait_tell(state,
-			  syscall_is_exec(state->waits.number) ? NULL
-							       : wait_regs(&state->waits, regs),
-			  bpf_ktime_get_ns());
+		wait_report(state,
+			    syscall_is_exec(state->waits.number) ? NULL
+								 : wait_regs(&state->waits, regs),
+			    bpf_ktime_get_ns());
 	if (state->epoch != epoch) {
 		syscall_ends_unbegun(state, regs, result, epoch);
 		return;

@@ -97,8 +97,8 @@ static __always_inline void wait_emit_bare(struct scratch *scratch)
 }
 
 /* Reports the ended wait of the current thread; `regs` are its user registers or NULL. */
-static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
-				      uint64_t now)
+static __always_inline void wait_report(struct task_state *state, const struct pt_regs *regs,
+					uint64_t now)
 {
 	struct scratch *scratch = wait_record(bpf_get_current_task_btf(), state, now);
 
@@ -112,8 +112,8 @@ static __always_inline void wait_tell(struct task_state *state, const struct pt_
 }
 
 /* Reports the ended wait of another thread, without its user stack. */
-static __always_inline void wait_tell_of(struct task_struct *task, struct task_state *state,
-					 uint64_t now)
+static __always_inline void wait_report_of(struct task_struct *task, struct task_state *state,
+					   uint64_t now)
 {
 	struct scratch *scratch = wait_record(task, state, now);
 
