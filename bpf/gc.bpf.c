@@ -507,7 +507,7 @@ static __always_inline int probe_thread(const struct probe_firing *firing)
 	return 0;
 }
 
-static __always_inline int probe_tell(struct pt_regs *ctx)
+static __always_inline int probe_dispatch(struct pt_regs *ctx)
 {
 	struct probe_firing firing = {};
 	int probe = probe_read(&firing, ctx);
@@ -534,7 +534,7 @@ static __always_inline void probe_run(struct pt_regs *ctx)
 {
 	if (config.governed)
 		cost_begin(COST_PROBE, COST_SELDOM);
-	probe_tell(ctx);
+	probe_dispatch(ctx);
 	if (config.governed)
 		cost_end(COST_PROBE);
 }
