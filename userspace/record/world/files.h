@@ -77,8 +77,8 @@ const struct file *files_by_id(struct files *files, uint32_t id);
 /* The file of this module; NULL if unknown or evicted. Valid until the next call. */
 const struct file *files_by_module(struct files *files, uint64_t module);
 
-/* Returns a file that the caller must give back. -ENOENT: not open (yet), or evicted; to be given
- * back even then. For any thread. */
+/* Opens the file again, for any thread. The caller closes `fd` and frees `path`, also with -ENOENT:
+ * the file is not open (yet), or was evicted. */
 int files_open(struct files *files, uint32_t id, struct file_opened *out);
 
 /* First mapping of the oldest file that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are
