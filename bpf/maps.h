@@ -63,7 +63,6 @@ volatile uint64_t calls_opened = 0;
 /* Offset of the scheduler's clock from CLOCK_MONOTONIC, ns; 0: unknown. See call_cpu.h. */
 int64_t scheduler_ahead = 0;
 
-/* State of each traced thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -71,7 +70,6 @@ struct {
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
-/* Live threads and collection times, by process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -95,7 +93,6 @@ struct {
 	__type(value, struct fiber_path);
 } fiber_paths SEC(".maps");
 
-/* Processes to attach to. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TARGETS_MAX);
@@ -103,7 +100,6 @@ struct {
 	__type(value, struct target_entry);
 } targets SEC(".maps");
 
-/* Exact totals by process and number, with a histogram. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -121,7 +117,6 @@ struct {
 	__type(value, struct call_cpu);
 } call_cpus SEC(".maps");
 
-/* Losses by code. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LOSS_KERNEL_MAX);
@@ -129,7 +124,6 @@ struct {
 	__type(value, uint64_t);
 } losses SEC(".maps");
 
-/* Argument locations of probes; the cookie of an attachment is the key. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROBE_PLACES_MAX);
