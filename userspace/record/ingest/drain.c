@@ -78,7 +78,7 @@ static bool is_there(void *context, const struct process *process)
 
 /* Are pids here those of the kernel side? The initial pid namespace has a fixed, well-known
  * inode. */
-static bool numbers_are_the_kernels(void)
+static bool pids_are_initial(void)
 {
 	const ino_t initial = 0xEFFFFFFC;
 	struct stat st;
@@ -170,7 +170,7 @@ static int create_parts(struct drain *drain)
 		.program_since = program_since,
 		.mappings = snapshots_begin,
 		.snapshots = drain->snapshots,
-		.task = numbers_are_the_kernels() ? snapshot_task : NULL,
+		.task = pids_are_initial() ? snapshot_task : NULL,
 	};
 	struct flow_parts flow = {
 		.processes = parts->processes,
