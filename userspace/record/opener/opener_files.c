@@ -91,7 +91,7 @@ static int reopen(int handle, const struct opener_head *head, struct opener_file
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-static bool is_mapped_one(int handle, const struct opener_mapped *wanted)
+static bool is_mapped_file(int handle, const struct opener_mapped *wanted)
 {
 	struct statx known;
 
@@ -167,7 +167,7 @@ static int find_mapped(const struct opener_mapped *wanted, const char *path)
 	for (int way = 0; way < WAYS; way++) {
 		int handle = find_way(way, wanted, path);
 
-		if (handle >= 0 && is_mapped_one(handle, wanted))
+		if (handle >= 0 && is_mapped_file(handle, wanted))
 			return handle;
 		if (handle >= 0)
 			close(handle);
