@@ -108,7 +108,7 @@ void stack_dumps_skip(struct stack_dumps *dumps)
 }
 
 /* Drops an answer that is not needed any more; false if it has not arrived. */
-static bool is_rid(struct stack_dumps *dumps)
+static bool drop_skipped(struct stack_dumps *dumps)
 {
 	static const struct dump_mapping nothing;
 	struct worker_answer answer;
@@ -133,7 +133,7 @@ int stack_dumps_walk(struct stack_dumps *dumps, const struct process *process,
 	struct worker_answer answer = {.fd = -1};
 	enum worker_state state = WORKER_ANSWERED;
 
-	if (!is_rid(dumps))
+	if (!drop_skipped(dumps))
 		return -EAGAIN;
 	if (!worker_is_busy(dumps->worker))
 		answer.err = ask(dumps, process, copy, bytes);
