@@ -189,7 +189,7 @@ static int write_table(struct unwind_spaces *spaces, struct table *table, const 
 	return unwind_maps_put_table(spaces->maps, table->id, to);
 }
 
-static int say_table(struct unwind_spaces *spaces, const struct space *space)
+static int put_table(struct unwind_spaces *spaces, const struct space *space)
 {
 	const struct unwind_of of = {.table = space->table->id, .since = space->since};
 
@@ -217,7 +217,7 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 	space->since = since;
 	err = write_table(spaces, table, all);
 	if (!err)
-		err = say_table(spaces, space);
+		err = put_table(spaces, space);
 	spaces->refused += err != 0;
 	/* Only now may the old table be freed. */
 	table_release(spaces, old, time);
@@ -238,7 +238,7 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 	*space = *from;
 	space->pid = pid;
 	space->table->spaces++;
-	spaces->refused += say_table(spaces, space) != 0;
+	spaces->refused += put_table(spaces, space) != 0;
 	return 0;
 }
 
