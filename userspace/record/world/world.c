@@ -151,7 +151,7 @@ static const struct {
 };
 
 /* Adds the process of an event; if it is new, its start may have been lost. */
-static void meet(struct world *world, const struct event_header *event)
+static void add_process(struct world *world, const struct event_header *event)
 {
 	struct process *process = processes_find(world->processes, event->process);
 
@@ -166,7 +166,7 @@ static void meet(struct world *world, const struct event_header *event)
 void world_event(struct world *world, const struct event_header *event, size_t size)
 {
 	if (event->process)
-		meet(world, event);
+		add_process(world, event);
 	if (event->code < sizeof(changes) / sizeof(changes[0]) && changes[event->code].take &&
 	    size >= changes[event->code].size)
 		changes[event->code].take(world, event);
