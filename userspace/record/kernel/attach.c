@@ -416,7 +416,7 @@ static bool start(struct attach *attach, struct attach_result *out)
 }
 
 /* Has the request taken `ns`? Until then, checks from time to time which program is in the way. */
-static bool has_taken(struct attach *attach, uint64_t ns)
+static bool has_exceeded(struct attach *attach, uint64_t ns)
 {
 	uint64_t now = clock_now();
 	bool first = attach->next_look < attach->began;
@@ -441,7 +441,7 @@ bool attach_turn(struct attach *attach, struct attach_result *out)
 		return true;
 	if (worker_poll(attach->attacher, &answer) == WORKER_ANSWERED)
 		return take(attach, &answer, out) || start(attach, out);
-	if (attach->late || !has_taken(attach, LIMIT_NS))
+	if (attach->late || !has_exceeded(attach, LIMIT_NS))
 		return false;
 	*out = (struct attach_result){.file = attach->detaches ? NULL : first_file(attach)};
 	snprintf(what, sizeof(what), "%s%s", out->file ? "attached to " : "removed",
@@ -536,7 +536,7 @@ static bool detach_all(struct attach *attach)
 	bool sent = false;
 
 	attach->began = clock_now();
-	while (!has_taken(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
+	while (!has_exceeded(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
 		if (worker_is_busy(attach->attacher))
 			worker_wait(attach->attacher, &answer);
 		else if (sent || send_detach(attach, NULL, 0))
