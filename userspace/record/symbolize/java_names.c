@@ -120,7 +120,7 @@ int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
 	struct machine *machine;
 	uint64_t *slot;
 
-	/* Of a later program of the process. */
+	/* The mapping belongs to a program that the process executed later. */
 	forget(java, process);
 	if (map_count(java->machines) >= PROCESSES_MAX)
 		return 0;

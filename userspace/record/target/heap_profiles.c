@@ -125,7 +125,7 @@ int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file
 	    !facts_locate(&file->facts, event->address, event->offset, facts->heap_rate,
 			  &wanted.rate))
 		return 0;
-	/* Of a later program of the process. */
+	/* The mapping belongs to a program that the process executed later. */
 	heap_profiles_forget(profiles, event->header.process);
 	space = calloc(1, sizeof(*space));
 	if (!space)
