@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* bytecode.h: numbers for the functions that an interpreter runs, which are reported once each. */
+/* bytecode.h: numbers interpreted functions, and reports each one once. */
 /*
- * Functions go away, processes end, and with them what names could be read from. So a function is
- * reported in the thread that runs it, when it is first met on a stack, with copies of its name,
- * file and table of lines; what they mean is for the reader.
+ * Functions are freed and processes end, so names cannot be read later. The thread that runs a
+ * function reports it when it is first found on a stack, with copies of its name, file and line
+ * table. The reader interprets them.
  */
 #ifndef GCPROF_BYTECODE_H
 #define GCPROF_BYTECODE_H
 
 #include "ceiling.h"
 
-#define BYTECODE_RATE 20000 /* functions a second and CPU */
+#define BYTECODE_RATE 20000 /* reports per second and CPU */
 
-/* Functions of their own keep the stacks short: all programs have little left for this. */
+/* Separate functions, because all callers are short of stack space. */
 
-/* Appends so many bytes of a text, whole characters of them: how many; 0 if they cannot be read. */
+/* Appends `bytes` of a text, a whole number of characters. Returns the bytes appended; 0:
+ * unreadable. */
 static __always_inline uint32_t bytecode_copy(struct bytecode_room *room, uint64_t from,
 					      uint32_t bytes)
 {
@@ -31,7 +32,7 @@ static __always_inline uint32_t bytecode_copy(struct bytecode_room *room, uint64
 	return bytes;
 }
 
-/* Appends the characters of a string object of Python's. */
+/* Appends the characters of a Python string object. */
 __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scratch *scratch,
 				  uint64_t text)
 {
@@ -50,7 +51,7 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 	return state >> CPYTHON_TEXT_COMPACT & 1 ? bytecode_copy(room, text, bytes) : 0;
 }
 
-/* The same for a bytes object. */
+/* Appends a Python bytes object. */
 __noinline uint32_t bytecode_table(struct bytecode_room *room, uint64_t table)
 {
 	uint32_t bytes, to;
@@ -84,7 +85,7 @@ static __always_inline void bytecode_fill_python(struct bytecode_room *room,
 	event->table_size = bytecode_table(room, cpython_code_part(walk, CPYTHON_CODE_TABLE));
 }
 
-/* Appends the characters of a string of V8's; a name that is none has none. */
+/* Appends the characters of a V8 string; nothing if it is not a string. */
 static __always_inline uint32_t bytecode_v8_text(struct bytecode_room *room,
 						 struct scratch *scratch, uint64_t string)
 {
@@ -115,7 +116,7 @@ static __always_inline void bytecode_fill_v8(struct bytecode_room *room, struct 
 	event->table_size = 0;
 }
 
-/* Reports the function that the walk is at: its number, or 0 if there was no room. */
+/* Reports the current function. Returns its number, or 0 if there was no room. */
 __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_state *state)
 {
 	struct bytecode_room *room;
@@ -156,7 +157,7 @@ static __always_inline void bytecode_key_of(const struct scratch *scratch,
 	key->reserved = 0;
 }
 
-/* The number of the function that the walk is at, 0: it is new. */
+/* Returns the number of the current function; 0: not reported yet. */
 __noinline uint32_t bytecode_find(const struct scratch *scratch, const struct task_state *state)
 {
 	struct bytecode_known *known;
@@ -169,7 +170,7 @@ __noinline uint32_t bytecode_find(const struct scratch *scratch, const struct ta
 	return known && known->print == scratch->bytecode.print ? known->number : 0;
 }
 
-/* It has this number from now on; 0: it could not be reported. */
+/* Remembers the number of the current function; 0: it could not be reported. */
 __noinline int bytecode_keep(const struct scratch *scratch, const struct task_state *state,
 			     uint32_t number)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* call_cpu.bpf.c: adds up the CPU time of every thread where a window of tracing begins or ends. */
+/* call_cpu.bpf.c: adds up the CPU time of all threads where a tracing window begins or ends. */
 #include "call_cpu.h"
 
-/* The recorder has just slept, and the scheduler read its clock when it woke. */
+/* The recorder has just slept, and the scheduler updated its clock on waking. */
 static __always_inline void cpu_compare_clocks(uint64_t now)
 {
 	struct rq *rq = cpu_queue(bpf_get_current_task_btf());

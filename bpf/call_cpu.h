@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* call_cpu.h: CPU time of processes, apart while their system calls are traced and while not. */
+/* call_cpu.h: CPU time of processes, separately while system calls are traced and while they are
+ * not. */
 /*
- * A program does as much for a second of its own CPU time whether it is traced or not, but not in a
- * second of a clock: so this is the scale of estimates of what was not traced. The scheduler counts
- * it anyway. It is added up when a window of tracing begins and ends, and when a thread ends.
+ * Per second of its own CPU time, though not of wall time, a program does the same amount of work
+ * traced or untraced. CPU time is therefore the scale for estimating untraced calls. The scheduler
+ * counts it anyway; it is added up where a tracing window begins or ends, and when a thread exits.
  */
 #ifndef GCPROF_CALL_CPU_H
 #define GCPROF_CALL_CPU_H
@@ -11,10 +12,9 @@
 #include "emit.h"
 #include "filter.h"
 
-#define CPU_UNCOUNTED_MAX \
-	20000000 /* ns: more than between two ticks of the slowest clock, 100 Hz */
+#define CPU_UNCOUNTED_MAX 20000000 /* ns: more than the longest tick, at 100 Hz */
 
-/* Of the CPU that the thread ran on last; NULL: not known. */
+/* The run queue of the thread's last CPU; NULL: unknown. */
 static __always_inline struct rq *cpu_queue(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
@@ -23,8 +23,8 @@ static __always_inline struct rq *cpu_queue(struct task_struct *task)
 }
 
 /*
- * What a running thread took since the scheduler last counted: up to a tick. The run queue's clock
- * stands still meanwhile as well; how far it is behind ours is known.
+ * CPU time of a running thread since the scheduler's last update: up to a tick. The clock of the
+ * run queue has not advanced since either; its offset from ours is known.
  */
 static __always_inline uint64_t cpu_uncounted(struct task_struct *task, uint64_t now)
 {
@@ -46,14 +46,14 @@ static __always_inline uint64_t cpu_time(struct task_struct *task, uint64_t now)
 	return BPF_CORE_READ(task, se.sum_exec_runtime) + cpu_uncounted(task, now);
 }
 
-/* The time that the thread took so far belongs to no process. */
+/* Leaves out the CPU time that the thread used so far. */
 static __always_inline void cpu_begin(struct task_struct *task, struct task_state *state)
 {
 	if (config.governed)
 		state->cpu_ns = cpu_time(task, bpf_ktime_get_ns());
 }
 
-/* Lays what the thread took since the last time to its process. */
+/* Adds the thread's CPU time since the last call to its process. */
 static __always_inline void cpu_add(struct task_struct *task, struct task_state *state,
 				    uint64_t now)
 {

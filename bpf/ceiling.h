@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* ceiling.h: how many events of a kind are recorded one by one, a second and CPU. */
+/* ceiling.h: limits how many events of a kind get records, per second and CPU. */
 #ifndef GCPROF_CEILING_H
 #define GCPROF_CEILING_H
 
 #include "emit.h"
 
-#define CEILING_BURST_NS     134217728 /* what a CPU may have saved up */
+#define CEILING_BURST_NS     134217728 /* the longest credit of a CPU */
 #define CEILING_HALVINGS_MAX 24
 
-/* One more passes, which leaves the bucket less. */
+/* Takes one token from the bucket. */
 static __always_inline void ceiling_pass(struct ceiling_state *state, uint32_t rate, uint64_t now)
 {
 	if (state->next + CEILING_BURST_NS < now)
@@ -18,10 +18,9 @@ static __always_inline void ceiling_pass(struct ceiling_state *state, uint32_t r
 }
 
 /*
- * May one more be recorded on this CPU? `rate`: so many a second. A bucket of
- * tokens, kept as the time from which on the next may pass; that lags behind by
- * what was saved up. After a burst those that pass lie evenly apart, so that each
- * stands for as many of those that do not.
+ * May one more event be recorded on this CPU? `rate` is per second. A bucket of tokens, represented
+ * by the time of the next allowed event, which lags behind by the accumulated credit. After a
+ * burst, allowed events are evenly spaced, so that each stands for equally many refused ones.
  */
 static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, uint64_t now)
 {
@@ -35,10 +34,10 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 }
 
 /*
- * The same where it must be known what each that passes stands for: whether one does is a matter
- * of chance, not of time, which prefers calls after pauses. Returns for how many it stands, itself
- * included; 0: it does not pass. Each that passes while the bucket is in debt, and sooner than the
- * rate allows, halves the chances; as often as half a bucket was saved up they double.
+ * The same with a random choice, for events whose records must say how many they stand for: a
+ * choice by time would prefer events after pauses. Returns the number of events represented,
+ * including this one; 0: refused. Each allowed event that overdraws the bucket, and comes sooner
+ * than the rate allows, halves the probability. Whenever half a bucket has accumulated, it doubles.
  */
 static __always_inline uint32_t ceiling_draw(enum ceiling ceiling, uint32_t rate, uint64_t now)
 {
@@ -64,9 +63,9 @@ static __always_inline uint32_t ceiling_draw(enum ceiling ceiling, uint32_t rate
 #define SHARE_BYTE_NS 128 /* 7.8 MB a second */
 
 /*
- * May the process put a record of `bytes` into a ring that it shares with others? It may while
- * less than half of the ring is in use. Beyond that it has a bucket as above, counted in bytes, so
- * that one process that floods the ring leaves the other half to the others.
+ * May the process put a record of `bytes` into a shared ring? Always while less than half of the
+ * ring is in use. Beyond that the process has a bucket as above, counted in bytes, so that one
+ * process that floods the ring leaves the other half to the others.
  */
 static __always_inline bool ceiling_share(void *ring, uint32_t process, uint64_t bytes,
 					  uint64_t now)
@@ -90,8 +89,8 @@ static __always_inline bool ceiling_share(void *ring, uint32_t process, uint64_t
 }
 
 /*
- * The same for what no program does as often in earnest as config.rare_rate says (50,000), and
- * what is left out above that, which is counted.
+ * ceiling_below() for kinds of events that no program causes more often in earnest than
+ * config.rare_rate (50,000); counts refused events as `loss`.
  */
 static __always_inline bool ceiling_keeps(enum ceiling ceiling, uint64_t now, uint32_t loss)
 {

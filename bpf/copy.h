@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* copy.h: adds a copy of the user stack to a record and hands it over. */
+/* copy.h: emits a record together with a dump of the user stack. */
 #ifndef GCPROF_COPY_H
 #define GCPROF_COPY_H
 
 #include "emit.h"
 
-#define COPY_BELOW 128 /* bytes below rsp that belong to the innermost function (red zone) */
+#define COPY_BELOW 128 /* red zone: bytes below rsp that belong to the innermost function */
 #define COPY_STEPS (COPY_BYTES_MAX / PAGE_BYTES + 1)
 
-/* What the callback of the loop gets. */
+/* Argument of the loop's callback. */
 struct copy_loop {
 	struct scratch *scratch;
 	struct copy_room *room;
 	uint64_t address;
 };
 
-/* A page, or the part of it that is wanted. One that cannot be read ends the copy. */
+/* Copies a page, or the wanted part of it. An unreadable page ends the dump. */
 static long copy_step(uint32_t index, struct copy_loop *loop)
 {
 	struct scratch *scratch = loop->scratch;
@@ -27,7 +27,7 @@ static long copy_step(uint32_t index, struct copy_loop *loop)
 
 	if (size > left)
 		size = left;
-	/* The verifier of Linux 6.1 believes only the comparison that it sees last. */
+	/* The verifier of Linux 6.1 only uses the last comparison that it sees. */
 	asm volatile("" : "+r"(size));
 	if (!size || size > PAGE_BYTES || at > sizeof(loop->room->data) - PAGE_BYTES)
 		return 1;
@@ -37,7 +37,7 @@ static long copy_step(uint32_t index, struct copy_loop *loop)
 	return 0;
 }
 
-/* How much of the stack is worth copying: nothing above what the program found when it began. */
+/* Bytes of the stack to dump: nothing above its top at program start. */
 static __always_inline uint32_t copy_wanted(uint64_t address)
 {
 	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
@@ -48,15 +48,15 @@ static __always_inline uint32_t copy_wanted(uint64_t address)
 	return config.copy_bytes;
 }
 
-/* A copy that only improves a stack must not cost other events their room. */
+/* A dump that only improves a stack must not displace other events. */
 static __always_inline bool copy_affordable(void *ring)
 {
 	return config.copy_always || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) <
 					     bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2;
 }
 
-/* Puts the record of the scratch, with the stack behind it, into a ring; gives the scratch back.
- * False if there was no room, which is counted. */
+/* Emits the scratch's record, followed by the stack dump, and releases the scratch. False if there
+ * was no room; that is counted. */
 static __always_inline bool copy_emit(struct scratch *scratch, struct event_stack *counts,
 				      void *ring, uint32_t loss)
 {

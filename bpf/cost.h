@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* cost.h: what our own programs take of the CPU: every run is counted, some are timed. */
+/* cost.h: the CPU time of our own programs: every run is counted, some are timed. */
 #ifndef GCPROF_COST_H
 #define GCPROF_COST_H
 
 #include "maps.h"
 
-#define COST_EACH    61 /* of the runs of a frequent program one is timed */
+#define COST_EACH    61 /* one run in so many is timed, for frequent programs */
 #define COST_SELDOM  7
-#define COST_RUN_MAX 50000 /* ns: a longer run was interrupted, or its CPU was taken away */
+#define COST_RUN_MAX 50000 /* ns: a longer run was interrupted or preempted */
 
-/* A run that is timed: returns when it began. */
+/* Starts a timed run. Returns its begin. */
 __noinline uint64_t cost_turn(uint32_t program, uint32_t every)
 {
 	struct cost *cost = bpf_map_lookup_elem(&costs, &program);
@@ -23,9 +23,8 @@ __noinline uint64_t cost_turn(uint32_t program, uint32_t every)
 }
 
 /*
- * A run of a program begins. One of `every` on a CPU is timed: then this returns when
- * it began, else 0. `every` is a prime, so that the turns of a loop are all timed now
- * and then.
+ * Counts a run of a program. Times one run in `every` on a CPU and returns its begin then, else 0.
+ * `every` is prime, so that each position in a loop is timed from time to time.
  */
 static __always_inline uint64_t cost_begin(uint32_t program, uint32_t every)
 {
@@ -52,8 +51,8 @@ __noinline int cost_add(uint32_t program, uint64_t began)
 }
 
 /*
- * For a program whose stack has no room for what cost_begin() returned: it is kept in the map.
- * Where another takes the CPU meanwhile one of the two gets the time of both, the other none.
+ * For programs whose stack has no room for the result of cost_begin(), which is kept in the map. If
+ * another run preempts this one, one of them is charged for both and the other for nothing.
  */
 __noinline int cost_end(uint32_t program)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* cpu.bpf.c: a timer tick on a CPU: what is the thread there doing? */
+/* cpu.bpf.c: timer ticks and CPU time. */
 /*
- * Ticks show where CPU time goes, and the scheduler's account how much it was: a tick reports what
- * its thread ran since its last report. Threads that no tick hits are gone through once a second,
- * and what a thread takes to end is known when it leaves its CPU for the last time.
+ * Ticks show where CPU time goes; the scheduler says how much it was: a tick reports what its
+ * thread used since its last report. Threads that no tick hits are visited once a second. The CPU
+ * time of an exit is known when the thread leaves its CPU for the last time.
  */
 #include "cost.h"
 #include "interrupted.h"
@@ -11,14 +11,14 @@
 #include "ran.h"
 #include "title.h"
 
-/* Which system call the current thread is in, as struct event_cpu says it. */
+/* The current system call, encoded as in struct event_cpu. */
 static __always_inline uint16_t tick_call(const struct task_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *regs;
 	int64_t number;
 
-	/* The registers of a thread of the kernel mean nothing. */
+	/* A kernel thread's registers mean nothing. */
 	if (task->flags & PF_KTHREAD)
 		return 0;
 	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
@@ -28,7 +28,7 @@ static __always_inline uint16_t tick_call(const struct task_state *state)
 	return (number + 1) | (call_is_compat(task) ? CPU_CALL_COMPAT : 0);
 }
 
-static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
+static __always_inline int tick_emit(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	const struct pt_regs *at = &ctx->regs;
@@ -66,7 +66,7 @@ static __always_inline int tick_tell(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int cpu_tick(struct bpf_perf_event_data *ctx)
 {
-	return COST_OF(COST_TICK, COST_SELDOM, tick_tell(ctx));
+	return COST_OF(COST_TICK, COST_SELDOM, tick_emit(ctx));
 }
 
 SEC("iter/task")
@@ -79,7 +79,7 @@ int ran_iterate(struct bpf_iter__task *ctx)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE))
-		ran_tell(task, state);
+		ran_emit(task, state);
 	return 0;
 }
 
@@ -91,11 +91,10 @@ static __always_inline void thread_gone(struct task_struct *task)
 		return;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (state && task_is_over(state))
-		ran_tell(task, state);
+		ran_emit(task, state);
 }
 
-/* Runs at every switch of the machine: what it does for threads that are not ending is its price.
- */
+/* Runs at every switch on the machine, so its cost for other threads matters. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(thread_leaves, bool preempted, struct task_struct *from, struct task_struct *to,
 	     unsigned int task_state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* emit.h: puts records into rings, and counts what cannot be put there. */
+/* emit.h: puts records into rings, and counts those that do not fit. */
 #ifndef GCPROF_EMIT_H
 #define GCPROF_EMIT_H
 
@@ -20,8 +20,8 @@ static __always_inline void loss_count(uint32_t loss)
 }
 
 /*
- * The recorder empties the rings several times a second by itself; it is woken
- * only when a ring fills so fast that this may be too late.
+ * The recorder polls the rings several times a second. It is woken only when a ring fills so fast
+ * that polling may be too late.
  */
 static __always_inline uint64_t emit_wakeup(void *ring)
 {
@@ -47,7 +47,7 @@ static __always_inline void emit_header(struct event_header *header, uint8_t cod
 	header->fiber = 0;
 }
 
-/* Room for a record of fixed size in a ring, or NULL, which is counted as `loss`. */
+/* Reserves a record of fixed size in a ring. NULL if there is no room; counted as `loss`. */
 #define EMIT_RESERVE(ring, type, loss) \
 	((struct type *)emit_reserve(&(ring), sizeof(struct type), (loss)))
 
@@ -60,15 +60,15 @@ static __always_inline void *emit_reserve(void *ring, const uint64_t size, uint3
 	return record;
 }
 
-/* Hands over a reserved record. */
+/* Submits a reserved record. */
 static __always_inline void emit_submit(void *record, void *ring)
 {
 	bpf_ringbuf_submit(record, emit_wakeup(ring));
 }
 
-/* Takes one of the first `slots` scratches of this CPU: its number, or SCRATCH_SLOTS, counted, if
- * all are in use. Not inlined: the verifier checks it once, and what follows not for each of them.
- */
+/* Takes one of the first `slots` scratches of this CPU. Returns its index, or SCRATCH_SLOTS if all
+ * are in use, which is counted. Not inlined: otherwise the verifier would check the caller once per
+ * slot. */
 __noinline uint32_t scratch_take_slot(uint32_t slots)
 {
 	for (uint32_t slot = 0; slot < SCRATCH_SLOTS; slot++) {
@@ -83,7 +83,7 @@ __noinline uint32_t scratch_take_slot(uint32_t slots)
 	return SCRATCH_SLOTS;
 }
 
-/* Such a scratch, empty; NULL, and counted, if there is none. */
+/* Returns such a scratch, emptied; NULL if there is none, which is counted. */
 static __always_inline struct scratch *scratch_take_of(const uint32_t slots)
 {
 	uint32_t slot = scratch_take_slot(slots);
@@ -107,8 +107,8 @@ static __always_inline void scratch_drop(struct scratch *scratch)
 	*(volatile uint32_t *)&scratch->busy = 0;
 }
 
-/* Puts the scratch's record, of `n` events, into a ring and gives the scratch back; false if there
- * was no room, which is counted. (No record is greater than the scratch: the verifier asks.) */
+/* Emits the scratch's record of `n` events and releases the scratch. False if there was no room;
+ * that is counted. (The size check is for the verifier.) */
 static __always_inline bool scratch_emit_many(struct scratch *scratch, void *ring, uint32_t loss,
 					      uint32_t n)
 {
@@ -131,9 +131,8 @@ static __always_inline bool scratch_emit(struct scratch *scratch, void *ring, ui
 }
 
 /*
- * Appends a string from user or kernel memory, padded with zeroes to 8 bytes.
- * Returns its bytes without the final zero, or -1 if it could not be read:
- * nothing is appended then.
+ * Appends a string from user or kernel memory, padded with zeroes to 8 bytes. Returns its length
+ * without the final zero, or -1 if it could not be read; nothing is appended then.
  */
 static __always_inline int scratch_string(struct scratch *scratch, const void *from, bool user)
 {
@@ -146,7 +145,7 @@ static __always_inline int scratch_string(struct scratch *scratch, const void *f
 		     : bpf_probe_read_kernel_str(scratch->data + at, NAME_BYTES_MAX, from);
 	if (bytes <= 0 || bytes > NAME_BYTES_MAX)
 		return -1;
-	bytes--; /* the zero */
+	bytes--; /* the final zero */
 	at += (uint32_t)bytes;
 	if (at > sizeof(scratch->data) - 8)
 		return -1;

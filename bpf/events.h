@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* events.h: contract 2, the ring records' layouts; the rows are in events.def. */
+/* events.h: contract 2: layouts of the ring records; events.def lists them. */
 /*
- * Little-endian, fixed width, 8-byte aligned. Every record begins with struct
- * event_header; `size` counts the whole record, header and tail included, so a
- * reader can skip a code that it does not know.
+ * Little-endian, fixed width, 8-byte aligned. Every record begins with struct event_header. `size`
+ * covers the whole record, including header and tail, so a reader can skip an unknown code.
  *
- * Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns). Of an event with a
- * duration, `time` is its end.
+ * Times are CLOCK_MONOTONIC nanoseconds (bpf_ktime_get_ns). `time` is the end of an event that has
+ * a duration.
  *
- * A process is named by an index that the kernel side hands out when it begins
- * to follow it, starting at 1 and never used again in a recording: a reused pid
- * is another process. exec keeps the index. pid and tid are those of the
- * initial pid namespace; `ns_pid` and `ns_tid` those of the innermost one, the
- * thread's own; `proc_pid` is the process in the recorder's own, which is what
- * /proc calls it there. 0: unknown.
+ * A process is identified by an index, which the kernel side assigns when it starts to trace the
+ * process. Indexes start at 1 and are never reused within a recording, unlike pids; exec keeps the
+ * index. pid and tid are those of the initial pid namespace, `ns_pid` and `ns_tid` those of the
+ * thread's own (innermost) namespace. `proc_pid` is the process's pid in the recorder's namespace,
+ * as in its /proc. An unknown number is 0.
  */
 #ifndef GCPROF_EVENTS_H
 #define GCPROF_EVENTS_H
@@ -41,7 +39,7 @@ enum loss {
 #undef LOSS
 };
 
-#define LOSS_KERNEL_MAX 64 /* codes below this are counted in BPF */
+#define LOSS_KERNEL_MAX 64 /* smaller codes are counted in BPF */
 #define LOSS_MAX        128
 
 enum event_kind {
@@ -51,15 +49,15 @@ enum event_kind {
 };
 
 struct event_header {
-	uint32_t size;    /* bytes, this header and the tail included; a multiple of 8 */
+	uint32_t size;    /* bytes, including this header and the tail; a multiple of 8 */
 	uint8_t code;     /* enum event_kind */
-	uint8_t provider; /* of the process: whose numbers these are, and managed frames; 0: none */
+	uint8_t provider; /* whose numbers and managed frames these are; 0: none */
 	uint16_t cpu;
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	uint32_t pid;  /* thread group id */
 	uint32_t tid;
-	uint32_t process; /* index, see above; 0: unknown (only in mmap records) */
-	uint32_t fiber; /* low half of the id of the one that the thread ran; 0: none, or unknown */
+	uint32_t process; /* index, see above; 0: unknown (in mmap records only) */
+	uint32_t fiber;   /* low half of the current fiber's id; 0: none or unknown */
 };
 
 struct event_alloc {
@@ -70,10 +68,9 @@ struct event_alloc {
 	uint64_t bytes;
 	uint64_t period;
 	uint32_t kind;     /* enum gcprof_sample_kind */
-	uint32_t provider; /* that took it; the header's has the managed frames */
-	uint64_t address;  /* of the object, whose end `freed` will report; 0: its id is in `sample`
-			    */
-	/* Of the stack, for samples by the batch; 0: none. Behind it, as the tail, the stack. */
+	uint32_t provider; /* that took the sample; the header's has the managed frames */
+	uint64_t address;  /* of the object, for `freed`; 0: the object is named by `sample` */
+	/* Stack key, for batched samples; 0: none. The stack follows as the tail. */
 	uint64_t key;
 };
 
@@ -92,8 +89,8 @@ struct event_gc_begin {
 	uint64_t heap, cycle;
 	uint32_t kind;   /* enum gcprof_gc_kind */
 	uint32_t reason; /* enum gcprof_gc_reason */
-	uint64_t stop;   /* `cycle` of the first one in this stop; 0: unknown */
-	uint64_t name;   /* of gc_name: what the runtime calls the kind; 0: as it is */
+	uint64_t stop;   /* `cycle` of the first collection in this stop; 0: unknown */
+	uint64_t name;   /* of a gc_name: the runtime's word for the kind; 0: `kind` says it */
 };
 
 struct event_gc_end {
@@ -102,24 +99,24 @@ struct event_gc_end {
 	uint64_t cycle;
 	uint32_t kind;
 	uint16_t has_stats; /* 0: `stats` could not be read and is zero */
-	uint16_t late;      /* 1: its begin was reported with its end: page faults are unknown */
+	uint16_t late;      /* 1: its begin was reported only at its end: page faults are unknown */
 	struct gcprof_gc_stats stats;
-	uint64_t rss_bytes; /* of the process, as the kernel counts it; 0 unknown */
-	uint64_t minor_faults, major_faults; /* page faults of the collecting thread meanwhile */
-	/* Bytes of the heap in use before and after, and its size; 0: unknown. */
+	uint64_t rss_bytes;                  /* of the process, by the kernel; 0: unknown */
+	uint64_t minor_faults, major_faults; /* of the collecting thread, during the collection */
+	/* Heap bytes in use before and after, and heap size; 0: unknown. */
 	uint64_t heap_before, heap_after, heap_size;
-	uint64_t reason;      /* of gc_name, where it is known at the end only; 0: as it began */
-	uint64_t unreachable; /* objects that it found; 0: none, or unknown */
+	uint64_t reason;      /* of a gc_name, if known only at the end; 0: as in gc_begin */
+	uint64_t unreachable; /* unreachable objects found; 0: none or unknown */
 };
 
 struct event_gc_summary {
 	struct event_header header; /* time: when it was reported */
 	uint64_t heap;
-	uint64_t begin;  /* of the first collection, CLOCK_MONOTONIC ns, not after `time` */
-	uint64_t cycles; /* major collections that began in them */
+	uint64_t begin;  /* of the first collection, CLOCK_MONOTONIC ns, at most `time` */
+	uint64_t cycles; /* major collections that began in this time */
 	uint32_t count;
 	uint32_t reserved;
-	struct gcprof_gc_sums sums[]; /* `count` of them, as the program wrote them */
+	struct gcprof_gc_sums sums[]; /* `count` of them, as written by the program */
 };
 
 struct event_phase {
@@ -129,13 +126,13 @@ struct event_phase {
 	uint32_t reserved;
 };
 
-#define NAME_BYTES_MAX 512 /* of a type, function, file or path; longer ones are cut */
+#define NAME_BYTES_MAX 512 /* of a type, function, file or path; longer names are cut */
 
 struct event_type {
 	struct event_header header;
 	uint64_t type;
-	uint64_t code; /* an address in the file that has the name, where it is not here; else 0 */
-	uint32_t name_size; /* bytes without a final zero */
+	uint64_t code; /* address in the file that has the name, if it is not in the tail; else 0 */
+	uint32_t name_size; /* bytes without the final zero */
 	uint32_t reserved;
 	/* tail: the name, padded with zeroes to 8 bytes */
 };
@@ -164,7 +161,7 @@ struct event_typed {
 
 struct event_followed {
 	struct event_header header;
-	uint64_t sample; /* as outcomes will name it */
+	uint64_t sample; /* id that later outcomes refer to */
 };
 
 struct event_period {
@@ -190,56 +187,54 @@ struct event_cpu {
 	struct event_header header;
 	struct event_stack stack;
 	uint16_t mode;  /* enum cpu_mode: where the tick found the thread */
-	uint16_t call;  /* 1 + number of the system call that it was in, and CPU_CALL_COMPAT if that
-			 * is of the 32-bit table; 0: none */
-	uint32_t ticks; /* that would have come at the frequency asked for: it stands for them */
+	uint16_t call;  /* 1 + number of the current system call, with CPU_CALL_COMPAT; 0: none */
+	uint32_t ticks; /* ticks at the requested frequency that this sample stands for */
 	int64_t ran;    /* as in event_ran */
 			/* tail: the stack */
 };
 
 struct event_ran {
 	struct event_header header;
-	/* CPU time of the thread since its last record, ns. Two programs may report it at once:
-	 * then one of them may be negative, and both add up. */
+	/*
+	 * CPU time of the thread since its last record, ns. If two programs report it at once, one
+	 * value may be negative; the sum is right.
+	 */
 	int64_t ran;
 };
 
 enum syscall_flag {
-	SYSCALL_COLLECTOR = 1,  /* made by a thread that was itself collecting */
-	SYSCALL_UNFINISHED = 2, /* never returned: the thread ended in it (exit_group) */
-	SYSCALL_COMPAT = 4,     /* a 32-bit call: another table of numbers */
-	SYSCALL_STACK = 8,      /* the stack was asked for: it took long enough */
+	SYSCALL_COLLECTOR = 1,  /* by a thread that was collecting */
+	SYSCALL_UNFINISHED = 2, /* never returned: the thread ended in the call (exit_group) */
+	SYSCALL_COMPAT = 4,     /* 32-bit call, with its own numbers */
+	SYSCALL_STACK = 8,      /* the call was long enough to take its stack */
 };
 
 struct event_syscall {
 	struct event_header header; /* time: when it returned */
 	struct event_stack stack;
 	uint64_t duration; /* ns */
-	uint64_t gc_ns;    /* of it, how long a collection of this process was under way */
-	int64_t result;    /* as returned: -errno for an error */
+	uint64_t gc_ns;    /* overlap with collections of this process, ns */
+	int64_t result;    /* return value: -errno for an error */
 	uint64_t args[3];
 	uint32_t number;
 	uint32_t flags; /* enum syscall_flag */
 	uint32_t path_size;
-	uint32_t
-		stands; /* for so many calls, itself included: 1 / the probability to be recorded */
-			/* tail: the path that is an argument, padded to 8 bytes; then the stack */
+	uint32_t stands; /* calls represented, including itself: 1 / probability of a record */
+			 /* tail: the path argument, padded to 8 bytes; then the stack */
 };
 
 struct event_wait {
-	struct event_header header; /* time: of the report, not before it was over */
+	struct event_header header; /* time: when it was reported, at or after `ended` */
 	struct event_stack stack;
 	uint64_t ended;    /* CLOCK_MONOTONIC ns: when the thread was back on a CPU */
 	uint64_t duration; /* ns */
-	uint64_t held_ns;  /* waits before, of this thread in this call or for this reason, not
-			    * reported
-			    */
-	uint32_t held;     /* so many */
+	uint64_t held_ns;  /* total of unreported earlier waits, same call or reason, ns */
+	uint32_t held;     /* number of those */
 	uint32_t reason;   /* enum wait_reason */
 	uint32_t number;   /* of the system call */
 	uint32_t flags;    /* enum wait_flag */
-	uint64_t queued;   /* ns of `duration` for which it could have run; 0: unknown, too */
-	uint32_t waker;    /* thread that ended the wait for a futex; 0: unknown, or another wait */
+	uint64_t queued;   /* part of `duration` in which it was runnable, ns; 0: none or unknown */
+	uint32_t waker;    /* thread that ended a futex wait; 0: unknown, or another kind of wait */
 	uint32_t waker_process; /* its index */
 				/* tail: the stack */
 };
@@ -253,16 +248,16 @@ struct event_leave {
 struct event_fault {
 	struct event_header header;
 	struct event_stack stack;
-	uint64_t address; /* that was touched */
-	/* Faults that it stands for, itself included: without reading, and with. */
+	uint64_t address; /* the address accessed */
+	/* Faults represented, including itself: without and with I/O. */
 	uint64_t minor, major;
 	/* tail: the stack */
 };
 
 enum usage_flag {
-	USAGE_WAITS = 1,   /* the waits are counted */
+	USAGE_WAITS = 1,   /* waits were counted */
 	USAGE_QUEUED = 2,  /* `queued` is known */
-	USAGE_GOES_ON = 4, /* the thread has not ended, nor has the recording */
+	USAGE_GOES_ON = 4, /* neither the thread nor the recording has ended */
 };
 
 #include "process_events.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* fault.bpf.c: page faults with their stacks: where memory is touched first. */
+/* fault.bpf.c: page faults with their stacks: where memory is first touched. */
 /*
- * The kernel has counted the fault for the thread when this runs. A record stands
- * for all that were counted since the thread's last one, so that their sum is
- * right however many were recorded; what comes after the last is in its `usage`.
+ * The kernel has already counted the fault. A record stands for all faults since the thread's last
+ * record, so the sum is right however many are recorded. Faults after the last record are in
+ * `usage`.
  */
 #include "ceiling.h"
 #include "cost.h"
 #include "interrupted.h"
 #include "viewer.h"
 
-/* The faults that a record stands for; they are reported from now on. */
+/* Fills in the faults that the record stands for; they count as reported from now on. */
 static __always_inline void fault_fill(struct event_fault *event, struct task_state *state)
 {
 	struct task_faults now;
@@ -21,7 +21,7 @@ static __always_inline void fault_fill(struct event_fault *event, struct task_st
 	state->faults_reported = now;
 }
 
-static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
+static __always_inline int fault_emit(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state = filter_active();
 	uint64_t now = bpf_ktime_get_ns();
@@ -52,5 +52,5 @@ static __always_inline int fault_tell(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int fault_taken(struct bpf_perf_event_data *ctx)
 {
-	return COST_OF(COST_FAULT, COST_EACH, fault_tell(ctx));
+	return COST_OF(COST_FAULT, COST_EACH, fault_emit(ctx));
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* fiber.h: which of its runtime's own threads (fibers: goroutines, say) does a thread run? */
+/* fiber.h: finds the fiber (goroutine, for example) that the current thread runs. */
 #ifndef GCPROF_BPF_FIBER_H
 #define GCPROF_BPF_FIBER_H
 
 #include "filter.h"
 
-#define FIBER_IDLE 1 /* in place of an address: the runtime has none for the thread to run now */
+#define FIBER_IDLE 1 /* instead of an address: the thread has no fiber to run */
 
-/* Its id, and where it is in memory. Not inlined, as all global functions here: the verifier checks
- * it once. */
+/* Returns the fiber's id and stores its address. Global: the verifier checks it once. */
 __noinline uint32_t fiber_find(const struct task_state *state, uint64_t *fiber)
 {
 	const struct fiber_path *path;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* filter.h: is the current thread followed, and how long did its process collect? */
+/* filter.h: the state of the current thread, and the collection time of its process. */
 #ifndef GCPROF_FILTER_H
 #define GCPROF_FILTER_H
 
 #include "maps.h"
 #include "pauses.h"
 
-/* The state of the current thread if it is followed, armed or active; else NULL. */
+/* The state of the current thread if it is traced, armed or active; else NULL. */
 static __always_inline struct task_state *filter_followed(void)
 {
 	if (!recording)
@@ -22,7 +22,7 @@ static __always_inline struct task_state *filter_active(void)
 	return state && (state->flags & TASK_ACTIVE) ? state : NULL;
 }
 
-/* Nor is that now, of a thread that has ended; false if it has not, or that was so before. */
+/* Ends recording the CPU time of an exited thread. False if it is not in that state. */
 static __always_inline bool task_is_over(struct task_state *state)
 {
 	return __sync_val_compare_and_swap(&state->flags, TASK_ENDED, 0) == TASK_ENDED;
@@ -34,7 +34,7 @@ static __always_inline bool calls_traced(uint32_t epoch)
 	return !(epoch & 1);
 }
 
-/* Is the thread in a system call whose begin was seen, and whose end will be? */
+/* Is the thread in a system call whose begin was traced and whose end will be? */
 static __always_inline bool call_is_open(const struct task_state *state)
 {
 	uint32_t epoch = calls_epoch;
@@ -43,9 +43,8 @@ static __always_inline bool call_is_open(const struct task_state *state)
 }
 
 /*
- * Collection time of a process up to `now`, the running collection included.
- * Not inlined, as all global functions here: the verifier checks such a
- * function once and not at every path to it.
+ * Collection time of a process up to `now`, including a running collection. Global, like all
+ * functions that are not inlined here: the verifier checks them once and not on every path.
  */
 __noinline uint64_t process_gc_time_read(uint32_t process, uint64_t now)
 {
@@ -65,7 +64,7 @@ static __always_inline uint64_t task_ran(struct task_struct *task)
 	return BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
-/* For how long a thread has waited for a CPU while it could have run, ns. */
+/* Time that the thread was runnable without a CPU, ns. */
 static __always_inline uint64_t task_queued(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay)
@@ -80,7 +79,7 @@ static __always_inline void task_faults(struct task_struct *task, struct task_fa
 	out->major = BPF_CORE_READ(task, maj_flt);
 }
 
-/* A thread begins to be recorded: what it used before is not reported. */
+/* Recording of a thread begins: its earlier usage is not reported. */
 static __always_inline void task_begins(struct task_struct *task, struct task_state *state)
 {
 	task_faults(task, &state->faults);
@@ -89,7 +88,7 @@ static __always_inline void task_begins(struct task_struct *task, struct task_st
 	state->queued = task_queued(task);
 }
 
-/* A collection of the process begins, or, `late`, is reported after it began. */
+/* A collection of the process begins, or, with `late`, is reported after it began. */
 __noinline int process_gc_begin(const struct task_state *task, uint64_t heap, uint64_t began,
 				uint32_t late)
 {
@@ -110,8 +109,8 @@ __noinline int process_gc_begin(const struct task_state *task, uint64_t heap, ui
 	return 0;
 }
 
-/* The collection of this heap ends: its page faults go to the thread that ends it, and are known
- * if it began it, too. */
+/* The collection of this heap ends. Its page faults go to the thread that ends it, and are known
+ * only if that thread began it. */
 __noinline int process_gc_end(struct task_state *task, uint64_t heap, uint64_t now)
 {
 	struct process_state *state;
@@ -140,7 +139,7 @@ __noinline int process_gc_end(struct task_state *task, uint64_t heap, uint64_t n
 	return 0;
 }
 
-/* What a thread of the process began is over; 0: what any of them did. */
+/* Ends the collections that a thread of the process began; `thread` 0: those of all threads. */
 __noinline int process_gc_leave(uint32_t process, uint32_t thread, uint64_t now)
 {
 	struct process_state *state = bpf_map_lookup_elem(&processes, &process);
@@ -150,14 +149,14 @@ __noinline int process_gc_leave(uint32_t process, uint32_t thread, uint64_t now)
 	return 0;
 }
 
-/* The current thread allocates: it collects no longer, whatever was lost. */
+/* The current thread allocates, so it no longer collects, whatever events were lost. */
 static __always_inline void process_gc_is_over(const struct task_state *task, uint64_t now)
 {
 	if (collections_seen)
 		process_gc_leave(task->process, (uint32_t)bpf_get_current_pid_tgid(), now);
 }
 
-/* Has this thread begun a collection that is under way? */
+/* Did this thread begin a collection that is in progress? */
 __noinline int process_gc_is_of(uint32_t process, uint32_t thread)
 {
 	const struct process_state *state = bpf_map_lookup_elem(&processes, &process);

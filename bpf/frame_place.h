@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame_place.h: places of frames that are no addresses: those of functions that are interpreted.
- */
+/* frame_place.h: encodes frames of interpreted functions, which have no address. */
 /*
- *	bit 61: a function that event `bytecode` reported: 37 bits of its number, 0: it could not be
- *		read; 24 bits of the instruction in it
+ * bit 61: an interpreted function: 37 bits of its number in the `bytecode` event (0: it could not
+ * be read), 24 bits of the instruction within it
  *
- * Bits 62 and 63 are those of a Java virtual machine, see hotspot.h.
+ * Bits 62 and 63 mark frames of a Java virtual machine, see hotspot.h.
  */
 #ifndef GCPROF_FRAME_PLACE_H
 #define GCPROF_FRAME_PLACE_H
@@ -25,7 +24,7 @@ static inline uint64_t frame_place(uint64_t number, uint64_t instruction)
 	return FRAME_BYTECODE | number << FRAME_INSTRUCTION_BITS | instruction;
 }
 
-/* Is it no address? */
+/* Is it an encoded frame instead of an address? */
 static inline int frame_place_is_made(uint64_t place)
 {
 	return place >= FRAME_BYTECODE;

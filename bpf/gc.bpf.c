@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* gc.bpf.c: what the probes of gc/provider/probes.def report. */
+/* gc.bpf.c: the probes of gc/provider/probes.def. */
 /*
- * One program serves all probes: the recorder found out where each place in the
- * code keeps its arguments, and the attachment's cookie leads there.
+ * One program serves all probes: the attachment's cookie leads to the argument locations that the
+ * recorder found.
  *
- * A probe's arguments are whatever the program chose to pass. Numbers are
- * checked against what the table allows, addresses are read with functions
- * that may fail, lengths are bounded before they are used; what does not fit
- * is counted as refused.
+ * A program may pass anything. Numbers are checked against the table's ranges, addresses are read
+ * with functions that may fail, and lengths are bounded before use. What does not fit is counted as
+ * refused.
  */
 #include "ceiling.h"
 #include "cost.h"
@@ -17,11 +16,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SIZE_SANE (UINT64_C(1) << 48) /* no object and no period is as big as that */
+#define SIZE_SANE (UINT64_C(1) << 48) /* upper bound for objects and periods */
 #define LATE_MAX_NS \
-	UINT64_C(100000000000) /* no collection that is reported at its end takes longer */
+	UINT64_C(100000000000) /* upper bound for collections that are reported at their end */
 
-/* Hands over a record of `n` allocation events. */
+/* Emits a record of `n` allocation events. */
 static __always_inline void probe_emit(const struct probe_firing *firing, struct scratch *scratch,
 				       uint32_t n)
 {
@@ -46,12 +45,12 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	if (!sample || !bytes || bytes >= SIZE_SANE || !period || period >= SIZE_SANE ||
 	    kind < GCPROF_SAMPLE_NURSERY || kind > GCPROF_SAMPLE_MANUAL)
 		return probe_refuse();
-	/* An allocator beside the one that pushes frames has none. */
+	/* An allocator beside the provider of frames passes none. */
 	if (anchor) {
 		state->anchor = anchor;
 		state->provider = firing->place->provider;
 	}
-	/* A collector may call malloc(), which has samples of its own. */
+	/* A collector may call malloc(), whose samples do not end the collection. */
 	if (kind < GCPROF_SAMPLE_FOREIGN)
 		process_gc_is_over(state, firing->now);
 
@@ -81,8 +80,8 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	return 0;
 }
 
-/* The same number, which is known to be no more: the compiler may have checked one copy of it and
- * use another, which Linux 6.1 does not accept. */
+/* The same number, bounded for the verifier: the compiler may check one copy and use another, which
+ * Linux 6.1 refuses. */
 static __always_inline uint64_t known_count(uint64_t count, uint64_t most)
 {
 	asm volatile("" : "+r"(count));
@@ -90,9 +89,8 @@ static __always_inline uint64_t known_count(uint64_t count, uint64_t most)
 }
 
 /*
- * Puts the entries of a batch behind the `head` bytes of its event, and behind those the rest that
- * goes with them; bytes of both are bounded. False if they cannot be read: the scratch is given
- * back then.
+ * Copies the entries of a batch after the `head` bytes of its event, and then `rest`; both sizes
+ * are bounded. False if they cannot be read; the scratch is released then.
  */
 static __always_inline bool batch_read(struct scratch *scratch, uint32_t head, uint64_t entries,
 				       uint64_t entry_bytes, uint64_t rest, uint64_t rest_bytes)
@@ -108,7 +106,7 @@ static __always_inline bool batch_read(struct scratch *scratch, uint32_t head, u
 	return 1;
 }
 
-/* The recorder checks the entries: it has more time. */
+/* The recorder checks the entries; it has more time. */
 static __always_inline int probe_samples(const struct probe_firing *firing)
 {
 	struct task_state *state = firing->state;
@@ -124,7 +122,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 		return probe_refuse();
 	scratch = probe_scratch();
 	if (!scratch) {
-		/* That counted one. */
+		/* That counted one event. */
 		loss_add(LOSS_SCRATCH_BUSY, count - 1);
 		return 0;
 	}
@@ -168,7 +166,7 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 		return 0;
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->pieces[0]);
-	/* Counts nothing if it is lost: samples that need it are found to have no stack. */
+	/* A lost record counts nothing: samples that need it are counted as having no stack. */
 	probe_emit(firing, scratch, 0);
 	return 0;
 }
@@ -204,7 +202,7 @@ static __always_inline int probe_stack(const struct probe_firing *firing)
 	}
 	scratch->size = sizeof(*event) + count * sizeof(event->frames[0]);
 	firing->state->whole = how == GCPROF_STACK_WHOLE ? stack : 0;
-	/* Counts nothing if it is lost: samples that need it are found to have no stack. */
+	/* A lost record counts nothing: samples that need it are counted as having no stack. */
 	probe_emit(firing, scratch, 0);
 	return 0;
 }
@@ -221,7 +219,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 		return probe_refuse();
 	scratch = probe_scratch();
 	if (!scratch) {
-		/* That counted one. */
+		/* That counted one event. */
 		loss_add(LOSS_SCRATCH_BUSY, count - 1);
 		return 0;
 	}
@@ -318,7 +316,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	return 0;
 }
 
-/* The sums are checked where there is more time: by the recorder. */
+/* The recorder checks the sums; it has more time. */
 static __always_inline int probe_gc_summary(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
@@ -377,8 +375,7 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 	return 0;
 }
 
-/* Puts a text of the program behind the event: its bytes; 0: there is none, or it cannot be read,
- * which is counted. */
+/* Appends a text from the program. Returns its length; 0: none, or unreadable, which is counted. */
 static __always_inline uint32_t probe_text(struct scratch *scratch, uint64_t text)
 {
 	int bytes = text ? scratch_string(scratch, (const void *)text, 1) : 0;
@@ -510,7 +507,7 @@ static __always_inline int probe_thread(const struct probe_firing *firing)
 	return 0;
 }
 
-static __always_inline int probe_tell(struct pt_regs *ctx)
+static __always_inline int probe_dispatch(struct pt_regs *ctx)
 {
 	struct probe_firing firing = {};
 	int probe = probe_read(&firing, ctx);
@@ -537,7 +534,7 @@ static __always_inline void probe_run(struct pt_regs *ctx)
 {
 	if (config.governed)
 		cost_begin(COST_PROBE, COST_SELDOM);
-	probe_tell(ctx);
+	probe_dispatch(ctx);
 	if (config.governed)
 		cost_end(COST_PROBE);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* hotspot_blob.h: whose is an address in the code of a HotSpot virtual machine? */
+/* hotspot_blob.h: finds the blob of an address in the code of a HotSpot virtual machine. */
 /*
- * Used by the walker, and by the reader for names. An address in a code heap leads to its blob by
- * the heap's map of segments. Needs walk_read(), see walk_native.h. Nothing that is read is
- * trusted; searches are bounded.
+ * Used by the walker, and by the reader for names. The segment map of a code heap leads from an
+ * address to its blob. Requires walk_read(), see walk_native.h. Nothing that is read is trusted;
+ * searches are bounded.
  */
 #ifndef GCPROF_HOTSPOT_BLOB_H
 #define GCPROF_HOTSPOT_BLOB_H
@@ -18,14 +18,14 @@ enum hotspot_kind {
 	HOTSPOT_INTERPRETER,
 	HOTSPOT_ADAPTER,
 	HOTSPOT_FUNCTION, /* the return address of a C function */
-	HOTSPOT_LEAF,     /* rbp is the caller's */
+	HOTSPOT_LEAF,     /* rbp is still the caller's */
 	HOTSPOT_CHECK,    /* a leaf with two arguments on the stack */
 };
 
-#define HOTSPOT_HOPS      16 /* in the map of segments */
+#define HOTSPOT_HOPS      16 /* steps in the segment map */
 #define HOTSPOT_FRAME_MAX 65536
 
-/* Names of blobs by their first eight letters. */
+/* Blob names by their first eight characters. */
 #define HOTSPOT_NAME_NMETHOD     UINT64_C(0x00646f6874656d6e) /* "nmethod" */
 #define HOTSPOT_NAME_NATIVE      UINT64_C(0x6e2065766974616e) /* "native n" */
 #define HOTSPOT_NAME_INTERPRETER UINT64_C(0x6572707265746e49) /* "Interpre" */
@@ -45,14 +45,14 @@ enum hotspot_kind {
 struct walk_hotspot {
 	struct hotspot_space space;
 	uint64_t here, low, frame, bx,
-		called;   /* the frame: ip, rsp, rbp, rbx; see struct walk_native */
-	uint64_t ax, r13; /* of the interrupted thread; 0: it is not the first frame */
+		called;   /* the current frame: ip, rsp, rbp, rbx; see struct walk_native */
+	uint64_t ax, r13; /* of the interrupted thread; 0: not the innermost frame */
 	uint64_t blob, begin;
 	uint64_t kind;                 /* enum hotspot_kind */
-	uint64_t frame_size, complete; /* bytes; bytes of the prologue */
+	uint64_t frame_size, complete; /* bytes; bytes up to the end of the prologue */
 	uint64_t compile_id;
-	uint64_t ip, sp, bp; /* of the caller, once it was found */
-	uint64_t place;      /* of the frame, as in hotspot.h */
+	uint64_t ip, sp, bp; /* of the caller, once found */
+	uint64_t place;      /* the frame as encoded in hotspot.h */
 };
 
 HOTSPOT_PART int hotspot_is_code(const struct walk_hotspot *at, uint64_t ip)
@@ -76,14 +76,14 @@ HOTSPOT_PART uint64_t hotspot_word(struct walk_window *window, uint64_t from)
 	if (from < WALK_ADDRESS_MIN || from >= WALK_ADDRESS_END)
 		return 0;
 #ifdef __bpf__
-	/* Without another function: the stack of the deepest calls is full. */
+	/* Without another call: the deepest call chain has no stack left. */
 	if (window)
 		return walk_read_here(window, sizeof(word), from) ? 0 : window->words[0];
 #endif
 	return walk_read(window, &word, sizeof(word), from) ? 0 : word;
 }
 
-/* A part of a word that does not cross its end. */
+/* Part of a word; must not cross the word's end. */
 static inline uint64_t hotspot_part(struct walk_window *window, uint64_t from, uint32_t bits)
 {
 	uint64_t word = hotspot_word(window, from & ~UINT64_C(7)) >> (from & 7) * 8;
@@ -115,7 +115,7 @@ HOTSPOT_PART int hotspot_learn_heap(struct walk_hotspot *at, struct walk_window 
 	return 0;
 }
 
-/* Fills the space in from the memory of the process; 0 if its virtual machine is not ready. */
+/* Reads the process's data; 0 if its virtual machine is not ready. */
 static inline int hotspot_learn(struct walk_hotspot *at, struct walk_window *window,
 				const struct hotspot_layout *layout, uint64_t bias)
 {
@@ -124,7 +124,7 @@ static inline int hotspot_learn(struct walk_hotspot *at, struct walk_window *win
 
 	for (int i = 0; i < HOTSPOT_WALK_ITEMS; i++)
 		value[i] = layout->value[i];
-	/* It is made after the heaps. */
+	/* Set by the virtual machine after it creates the heaps. */
 	at->space.call_stub = hotspot_word(window, bias + value[HOTSPOT_CALL_STUB]);
 	heaps = hotspot_word(window, bias + value[HOTSPOT_HEAPS]);
 	at->space.barrier = 0;
@@ -143,7 +143,7 @@ static inline int hotspot_learn(struct walk_hotspot *at, struct walk_window *win
 
 /* --- blobs ---------------------------------------------------------------------------------- */
 
-/* Where the blob begins that has this address, 0: none. */
+/* Start of the blob that contains this address; 0: none. */
 HOTSPOT_PART uint64_t hotspot_block(const struct hotspot_heap *heap, struct walk_window *window,
 				    uint64_t ip)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* interpreters.h: what walkers must know of the interpreters of a process. */
+/* interpreters.h: what the walkers need to know of a process's interpreters. */
 #ifndef GCPROF_INTERPRETERS_H
 #define GCPROF_INTERPRETERS_H
 
 #include "cpython.h"
 #include "v8.h"
 
-/* In the map `interpreters`, by process; a forked child has its parent's. */
+/* In the map `interpreters`, by process; a forked child gets its parent's. */
 struct interpreters {
-	uint64_t since;        /* ns: it says nothing about a program that was executed later */
-	uint64_t cpython_bias; /* of the file that has it */
+	uint64_t since;        /* ns: not valid for a program executed later */
+	uint64_t cpython_bias; /* load bias of the file that contains Python */
 	struct cpython_layout cpython;
 	struct v8_layout v8;
 };

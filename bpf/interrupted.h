@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* interrupted.h: the registers in user mode of a thread that a tick or a fault interrupted. */
+/* interrupted.h: user registers of a thread that a tick or a fault interrupted. */
 #ifndef GCPROF_INTERRUPTED_H
 #define GCPROF_INTERRUPTED_H
 
@@ -13,10 +13,9 @@ static __always_inline void interrupted_copy(const struct pt_regs *from, struct 
 }
 
 /*
- * Registers of user mode: those of the interruption if it came there, else those that
- * the thread had when it entered the kernel. None (0) when it has left its
- * memory behind, is about to get another, or has none as a thread of the kernel:
- * the registers mean nothing there.
+ * User registers: those at the interruption if it hit user mode, else those at the entry into the
+ * kernel. False if they mean nothing: the thread has released its memory, is about to replace it,
+ * or is a kernel thread.
  */
 static __always_inline bool interrupted_regs(const struct task_state *state,
 					     const struct pt_regs *at, struct user_regs *out)
@@ -24,8 +23,8 @@ static __always_inline bool interrupted_regs(const struct task_state *state,
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	interrupted_copy(at, out);
-	/* The context and the task's registers are different kinds of pointers to the verifier,
-	 * which refuses one load for both: keep the compiler from merging them. */
+	/* The context and the task's registers are different pointer types for the verifier, which
+	 * refuses one load for both. This keeps the compiler from merging them. */
 	asm volatile("" ::: "memory");
 	if (regs_user_mode(at))
 		return 1;

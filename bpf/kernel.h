@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* kernel.h: the few kernel structures that the BPF programs look into, relocated at load time. */
+/* kernel.h: the kernel structures that the BPF programs read, relocated at load time. */
 /*
- * Only the fields that are used are declared; their offsets are found in the
- * running kernel's BTF when the object is loaded. struct pt_regs is different:
- * its layout is ABI, so the one of <asm/ptrace.h> is taken as it is.
+ * Only the fields used are declared. Loading the object relocates their offsets by the running
+ * kernel's BTF. struct pt_regs is ABI, so <asm/ptrace.h> defines it.
  */
 #ifndef GCPROF_KERNEL_H
 #define GCPROF_KERNEL_H
@@ -28,21 +27,21 @@ typedef __u8 bool;
 
 #define PF_EXITING 0x4
 #define PF_KTHREAD 0x200000
-#define TASK_DEAD  0x80 /* in task_struct.__state, ever since */
+#define TASK_DEAD  0x80 /* in task_struct.__state, in all versions */
 #define PROT_EXEC  0x4
 
-/* Before a short loop. Linux 6.1 refuses loops that clang laid out with the entry in the middle. */
+/* For short loops. Linux 6.1 refuses loops that clang enters in the middle. */
 #define UNROLL _Pragma("clang loop unroll(full)")
 
 struct pid_namespace;
 struct task_struct;
 
 /*
- * Taken as they are, since they never changed: looking for a structure in the
- * kernel's BTF takes a millisecond or three.
+ * Not relocated, since they never changed: to look up a structure in the kernel's BTF takes one to
+ * three milliseconds.
  */
 
-/* A process number in one of the namespaces that it is seen in. */
+/* The number of a process in one of its namespaces. */
 struct upid {
 	int nr;
 	struct pid_namespace *ns;
@@ -67,22 +66,22 @@ struct thread_info {
 };
 
 struct thread_struct {
-	unsigned long fsbase; /* of thread-local storage */
+	unsigned long fsbase; /* base of thread-local storage */
 };
 
-/* What /proc/PID/schedstat says; kernels can be built without. */
+/* As in /proc/PID/schedstat; a kernel may be built without it. */
 struct sched_info {
-	unsigned long long run_delay; /* ns in queues of CPUs */
+	unsigned long long run_delay; /* ns runnable without a CPU */
 };
 
 enum { RSS_FILE, RSS_ANONYMOUS, RSS_SWAP, RSS_SHARED, RSS_KINDS };
 
-/* Since Linux 6.2; counts in pages, off by what the CPUs have not added up yet. */
+/* Since Linux 6.2. In pages; leaves out what CPUs have not folded in yet. */
 struct percpu_counter {
 	int64_t count;
 };
 
-/* Not 0: it is locked, or waited for. */
+/* Not 0: locked, or waited for. */
 struct rw_semaphore {
 	struct {
 		long counter;
@@ -92,12 +91,11 @@ struct rw_semaphore {
 struct mm_struct {
 	struct percpu_counter rss_stat[RSS_KINDS];
 	struct rw_semaphore mmap_lock;
-	unsigned long start_stack; /* what the program found there when it began */
-	unsigned long arg_start, arg_end,
-		env_end; /* where it finds its arguments, then its variables */
+	unsigned long start_stack; /* top of the first thread's stack at program start */
+	unsigned long arg_start, arg_end, env_end; /* command line, then environment */
 };
 
-/* Before. */
+/* Before Linux 6.2. */
 struct mm_rss_stat {
 	struct {
 		int64_t counter;
@@ -110,7 +108,7 @@ struct mm_struct___6_1 {
 
 struct pid {
 	uint32_t level;
-	struct upid numbers[1]; /* one for each level: that of the initial namespace, ... */
+	struct upid numbers[1]; /* one per level, the initial namespace first */
 };
 
 struct kernfs_node {
@@ -120,11 +118,11 @@ struct kernfs_node {
 struct cgroup {
 	int level;
 	struct kernfs_node *kn;
-	struct cgroup *ancestors[1]; /* one for each level, the last is itself */
+	struct cgroup *ancestors[1]; /* one per level, the last is the cgroup itself */
 };
 
 struct css_set {
-	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
+	struct cgroup *dfl_cgrp; /* in the cgroup v2 hierarchy */
 };
 
 typedef struct {
@@ -139,8 +137,8 @@ struct cred {
 
 /* The run queue of a CPU. */
 struct rq {
-	uint64_t clock;      /* the scheduler's, as of when it last looked */
-	uint64_t clock_task; /* the same without what interrupts and the host took */
+	uint64_t clock;      /* scheduler clock at its last update */
+	uint64_t clock_task; /* without interrupt and stolen time */
 };
 
 struct cfs_rq {
@@ -148,9 +146,9 @@ struct cfs_rq {
 };
 
 struct sched_entity {
-	uint64_t exec_start;       /* rq.clock_task when the next was last brought up to date */
+	uint64_t exec_start;       /* rq.clock_task at the last update of the next field */
 	uint64_t sum_exec_runtime; /* CPU time, ns */
-	struct cfs_rq *cfs_rq;     /* in kernels with groups of the scheduler */
+	struct cfs_rq *cfs_rq;     /* with scheduler groups only */
 };
 
 struct task_struct {
@@ -186,16 +184,15 @@ struct linux_binprm {
 #define PAGE_BYTES 4096
 
 /*
- * A macro: the relocation needs the kind as a constant. The field is asked for and
- * not its type: for types that the kernel does not have libbpf searches its modules,
- * which wants CAP_SYS_ADMIN.
+ * A macro, because the relocation needs `kind` as a constant. It tests for the field, not the type:
+ * for an unknown type libbpf searches the modules' BTF, which requires CAP_SYS_ADMIN.
  */
 #define RSS_PAGES(mm, kind)                                                                    \
 	(bpf_core_field_exists(((struct mm_struct___6_1 *)(mm))->rss_stat)                     \
 		 ? BPF_CORE_READ((struct mm_struct___6_1 *)(mm), rss_stat.count[kind].counter) \
 		 : BPF_CORE_READ(mm, rss_stat[kind].count))
 
-/* The resident set size of the current process in bytes, 0 if it has no memory of its own. */
+/* Resident set size of the current process in bytes; 0 if it has no memory of its own. */
 static __always_inline uint64_t rss_bytes(void)
 {
 	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
@@ -207,7 +204,7 @@ static __always_inline uint64_t rss_bytes(void)
 	return pages > 0 ? (uint64_t)pages * PAGE_BYTES : 0;
 }
 
-/* The registers that a walk of the stack begins with, in the order of struct event_copy. */
+/* Registers for a stack walk, in the order of struct event_copy. */
 struct user_regs {
 	uint64_t ax, dx, cx, bx, si, di, bp, sp, r8, r9, r10, r11, r12, r13, r14, r15, ip;
 };
@@ -219,7 +216,7 @@ struct user_regs {
 #define CALL_EXECVEAT      322
 #define CALL_MMAP          9
 #define CALL_FUTEX         202
-#define CALL_EXIT          60 /* wakes who joins the thread */
+#define CALL_EXIT          60 /* wakes threads that join this one */
 #define CALL_EXIT_GROUP    231
 #define CALL_FUTEX_WAKE    454
 #define CALL_FUTEX_REQUEUE 456
@@ -229,7 +226,7 @@ static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 	return (regs->cs & 3) == 3;
 }
 
-/* Those that the walkers need. */
+/* Only those that the walkers need. */
 static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out)
 {
 	out->ip = regs->rip;
@@ -241,7 +238,7 @@ static __always_inline void regs_user(const struct pt_regs *regs, struct user_re
 	out->r13 = regs->r13;
 }
 
-/* The others, which go along with a copy of the stack. */
+/* The others, for stack dumps. */
 static __always_inline void regs_user_rest(const struct pt_regs *regs, struct user_regs *out)
 {
 	out->dx = regs->rdx;
@@ -266,7 +263,7 @@ static __always_inline bool call_is_compat(struct task_struct *task)
 	return !!(task->thread_info.status & TS_COMPAT);
 }
 
-/* The system call that the thread is in, or -1: it entered the kernel by other ways. */
+/* The current system call, or -1: the thread entered the kernel otherwise. */
 static __always_inline int64_t call_number(const struct pt_regs *regs)
 {
 	return (int32_t)regs->orig_rax;

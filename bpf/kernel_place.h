@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* kernel_place.h: where in the kernel threads waited: stacks of the last wait and of the longest.
- */
+/* kernel_place.h: kernel stacks of waiting threads: of the last wait, and of the longest in a
+ * call. */
 /*
- * The kernel stack of a system call is worth nothing at its begin and at its end:
- * it shows the way in and out. What took the time shows where the thread waited.
- * That is read when the thread is about to run again and the wait was long
- * enough to be reported: until then its stack lies as it left it, and short waits
- * cost nothing. The records are made later, by the thread itself.
+ * At the begin and end of a system call, the kernel stack only shows the way in and out. The stack
+ * during its longest wait shows what took the time. It is taken when the thread is about to run
+ * again and the wait was long enough to be reported: the stack is unchanged until then, and short
+ * waits cost nothing. The thread itself emits the records later.
  */
 #ifndef GCPROF_KERNEL_PLACE_H
 #define GCPROF_KERNEL_PLACE_H
@@ -16,13 +15,13 @@
 #define PLACE_DEPTH 64
 
 struct kernel_places {
-	uint64_t longest_ns; /* of the waits in the open system call, 0: none was long enough */
+	uint64_t longest_ns; /* of the waits in the open system call; 0: none was long enough */
 	uint32_t last, longest;
-	int64_t bytes[2]; /* what the kernel handed out, negative: nothing */
+	int64_t bytes[2]; /* as returned by the kernel; negative: no stack */
 	uint64_t frames[2][PLACE_DEPTH];
 };
 
-/* Made with a thread's state: where threads are switched, memory must not be asked for. */
+/* Created with a thread's state, because memory must not be allocated in a thread switch. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -36,7 +35,7 @@ static __always_inline void place_make(struct task_struct *task)
 		bpf_task_storage_get(&kernel_places, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* The current thread begins a system call. */
+/* The current thread begins a system call: forgets the longest wait. */
 static __always_inline void place_forget(void)
 {
 	struct kernel_places *places;
@@ -48,7 +47,7 @@ static __always_inline void place_forget(void)
 		places->longest_ns = 0;
 }
 
-/* A wait of a thread that is not running is over, after `length` ns. */
+/* A wait of a thread that is not running ended after `length` ns. */
 static __always_inline void place_take(struct task_struct *task, uint64_t length)
 {
 	struct kernel_places *places;
@@ -69,7 +68,7 @@ static __always_inline void place_take(struct task_struct *task, uint64_t length
 		bpf_get_task_stack(task, places->frames[slot], sizeof(places->frames[slot]), 0);
 }
 
-/* Appends the frames of a place to the record in the scratch, before its user stack. */
+/* Appends these frames to the record in the scratch, before its user stack. */
 static __always_inline void place_put(struct scratch *scratch, struct event_stack *counts,
 				      const struct kernel_places *places, uint32_t slot)
 {
@@ -88,7 +87,7 @@ static __always_inline void place_put(struct scratch *scratch, struct event_stac
 	scratch->size = at + bytes;
 }
 
-/* The same of the last wait of a thread that is being reported. */
+/* The same for the last wait of the thread. */
 static __always_inline void place_put_last(struct scratch *scratch, struct event_stack *counts,
 					   struct task_struct *task)
 {
@@ -101,7 +100,7 @@ static __always_inline void place_put_last(struct scratch *scratch, struct event
 		place_put(scratch, counts, places, places->last);
 }
 
-/* Of the longest wait in the current thread's system call, if there was one. */
+/* The same for the longest wait in the current thread's system call, if any. */
 static __always_inline void place_put_longest(struct scratch *scratch, struct event_stack *counts)
 {
 	struct kernel_places *places;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* lock.h: system calls that wait for the lock of an interpreter have a number of their own. */
+/* lock.h: gives system calls that wait for an interpreter's lock a number of their own. */
 /*
- * Threads of CPython wait for its global lock in futex(), as for any other. The lock lies in
- * _PyRuntime, in which there is no other that is waited for there.
+ * Threads of CPython wait for the global lock in futex(), as for any other. It lies in _PyRuntime,
+ * which contains no other lock that threads wait for in this way.
  */
 #ifndef GCPROF_BPF_LOCK_H
 #define GCPROF_BPF_LOCK_H
@@ -10,8 +10,8 @@
 #include "filter.h"
 #include "walk_rows.h"
 
-/* The number of a futex() at this address of the current thread, whose program runs since `image`.
- */
+/* The number for a futex() of the current thread on this address; `image`: exec time of its
+ * program. */
 __noinline uint32_t lock_call(uint64_t address, uint64_t image)
 {
 	uint32_t process = bpf_get_current_pid_tgid() >> 32;
@@ -23,7 +23,7 @@ __noinline uint32_t lock_call(uint64_t address, uint64_t image)
 	return address < found->cpython.runtime_size ? SYSCALL_LOCK : CALL_FUTEX;
 }
 
-/* What a system call of the current thread counts as. */
+/* The number under which a system call of the current thread is counted. */
 static __always_inline int64_t call_kind(const struct task_state *state, const struct pt_regs *regs,
 					 int64_t number)
 {

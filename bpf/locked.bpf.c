@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* locked.bpf.c: names the programs whose memory map is locked. */
+/* locked.bpf.c: lists the programs whose memory map is locked. */
 #include "task.h"
 
-/* Once for each program: by its first thread, or, where that has ended, by all others. */
+/* Reports a program once: by its first thread, or, if that has ended, by all others. */
 SEC("iter/task")
 int locked_iterate(struct bpf_iter__task *ctx)
 {
@@ -16,7 +16,7 @@ int locked_iterate(struct bpf_iter__task *ctx)
 	mm = BPF_CORE_READ(task, mm);
 	if (!mm || (task != leader && BPF_CORE_READ(leader, mm)))
 		return 0;
-	/* Kernels for real time have another lock. */
+	/* Real-time kernels have another lock. */
 	if (!bpf_core_field_exists(mm->mmap_lock.count) ||
 	    !BPF_CORE_READ(mm, mmap_lock.count.counter))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* maps.h: every map and global variable of the BPF object. */
+/* maps.h: the maps and global variables of the BPF object. */
 #ifndef GCPROF_MAPS_H
 #define GCPROF_MAPS_H
 
@@ -21,14 +21,14 @@ static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t
 
 #include "walk_cpython.h"
 
-/* Set before loading and constant afterwards: the verifier removes what is switched off. */
+/* Set before loading, then constant: the verifier removes disabled code. */
 const volatile struct bpf_config config;
 
-/* Cleared by the recorder to stop everything at once, before it detaches in its own time. */
+/* Cleared by the recorder to stop all programs at once, before it detaches. */
 volatile uint32_t recording = 1;
 
-/* What the recorder changes where all of it takes too much: ticks of the timer that a tick stands
- * for; short calls recorded one by one, a second and CPU; below this length all calls are short. */
+/* Changed by the recorder under throttling: timer ticks that a tick stands for; records of short
+ * calls, per second and CPU; the length below which every call is short. */
 volatile uint32_t tick_stands = 1;
 volatile uint32_t short_rate = 5000;
 volatile uint64_t short_ns = 0;
@@ -39,29 +39,28 @@ uint32_t next_process = FIRST_PROCESS;
 /* The next number of an interpreted function, see bytecode.h. */
 uint32_t next_bytecode = 1;
 
-/* Threads that were made known by looking for them, so far. */
+/* Threads registered by an iterator so far. */
 uint32_t threads_met = 0;
 
-/* Processes that were moved into the cgroup, so far: their other threads must be looked for. */
+/* Processes moved into the cgroup so far; the recorder must look for their other threads. */
 volatile uint32_t processes_moved = 0;
 
-/* The pid namespace in which the recorder sees processes: address and depth. */
+/* The recorder's pid namespace: address and depth. */
 uint64_t recorder_namespace = 0;
 uint32_t recorder_level = 0;
 
-/* 1 once any process began a collection: until then system calls need not ask for theirs. */
+/* 1 once any process began a collection; until then system calls skip the lookup. */
 volatile uint32_t collections_seen = 0;
 
 /*
- * System calls are traced while this is even: the recorder adds 1 when it stops and
- * when it begins again, so that the begin of a call is never paired with the end of
- * another. Since when it is as it is: calls_opened, ns.
+ * System calls are traced while this is even. The recorder increments it when it stops and when it
+ * resumes tracing, so that the begin of a call is never paired with the end of another.
+ * calls_opened: time of the last change, ns.
  */
 volatile uint32_t calls_epoch = 0;
 volatile uint64_t calls_opened = 0;
 
-/* How far the scheduler's clock is ahead of CLOCK_MONOTONIC, ns; 0: not known yet. See call_cpu.h.
- */
+/* Offset of the scheduler's clock from CLOCK_MONOTONIC, ns; 0: unknown. See call_cpu.h. */
 int64_t scheduler_ahead = 0;
 
 struct {
@@ -79,13 +78,13 @@ struct {
 	__type(value, struct process_state);
 } processes SEC(".maps");
 
-/* 1 once the runtime of any process has fibers: until then none are looked for. */
+/* 1 once any process has a runtime with fibers; until then there is no lookup. */
 volatile uint32_t fibers_known = 0;
 
-/* 1 once the interpreter of any process has a lock that is known. */
+/* 1 once the lock of any interpreter is known. */
 volatile uint32_t locks_known = 0;
 
-/* By process; the recorder removes those that are gone. */
+/* How to find the current fiber, by process; the recorder removes ended processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -104,12 +103,12 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536); /* memory is taken as entries come */
+	__uint(max_entries, 65536); /* allocated on demand */
 	__type(key, struct syscall_key);
 	__type(value, struct syscall_total);
 } syscall_totals SEC(".maps");
 
-/* By process; the recorder removes those that are gone. */
+/* By process; the recorder removes ended processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -132,7 +131,7 @@ struct {
 	__type(value, struct probe_place);
 } probe_places SEC(".maps");
 
-/* Values whose text was reported: those of a process that come seldom are forgotten first. */
+/* Values whose text was reported; the least recently used are evicted. */
 struct place_seen {
 	uint64_t value;
 	uint32_t process, place;
@@ -163,13 +162,13 @@ enum ceiling {
 
 /* See ceiling.h. */
 struct ceiling_state {
-	uint64_t next;     /* from when on the next event may pass, ns */
-	uint64_t passed;   /* when the last one did */
-	uint32_t halvings; /* one of 2^halvings passes, at random */
+	uint64_t next;     /* earliest time of the next event, ns */
+	uint64_t passed;   /* time of the last event */
+	uint32_t halvings; /* one in 2^halvings passes, at random */
 	uint32_t reserved;
 };
 
-/* Of each CPU and ceiling. */
+/* Per CPU and ceiling. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CEILINGS);
@@ -185,43 +184,43 @@ struct {
 	__type(value, struct cost);
 } costs SEC(".maps");
 
-/* The greatest record is a full batch of samples: 22.6 KB; a tick with three full stacks has 17.4
- * KB, a fate 6.2 KB. With what the walkers need it must be less than 32 KB. */
+/* The largest record is a full batch of samples: 22.6 KB. A tick with three full stacks takes 17.4
+ * KB, a fate record 6.2 KB. Together with the walkers' state it must stay below 32 KB. */
 #define RECORD_BYTES_MAX 22592
 
-/*
- * Where records of varying size are put together. Probe programs can be
- * preempted and a timer can interrupt all others, so a CPU has several and each
- * is taken by an atomic exchange. The walkers' state lies in it as well: what
- * is in map memory the verifier takes for unknown, which keeps it from
- * following every depth of a stack apart.
- */
+/* An interpreted function, before it has a number. */
 struct bytecode_of {
-	uint64_t address, print; /* which tell it from others of the process */
+	uint64_t address, print; /* together unique in the process */
 	uint32_t runtime;        /* enum bytecode_runtime */
 	uint32_t reserved;
 };
 
+/*
+ * Where records of variable size are assembled. Probe programs can be preempted and a timer can
+ * interrupt all others, so a CPU has several, taken by an atomic exchange. The walkers' state is
+ * here too: the verifier does not track the contents of maps, so it does not follow each depth of a
+ * stack separately.
+ */
 struct scratch {
 	uint32_t busy;
 	uint32_t size;  /* bytes of `data` used */
-	uint32_t slot;  /* its number on this CPU */
-	uint16_t java;  /* 1: the thread has a Java virtual machine, known to `hotspot` */
-	uint16_t v8_on; /* 1: likewise, a V8 engine */
+	uint32_t slot;  /* index on this CPU */
+	uint16_t java;  /* 1: `hotspot` describes the thread's Java virtual machine */
+	uint16_t v8_on; /* 1: `v8` describes the thread's V8 engine */
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
-	/* Of the first two a walk of the native stack uses one; that of Python's comes later. */
+	/* A native walk uses one of the first two; the walk of Python frames comes later. */
 	union {
 		struct walk_hotspot hotspot;
 		struct walk_v8 v8;
 		struct walk_cpython cpython;
 	};
-	struct bytecode_of bytecode; /* the interpreted function that the walk is at */
-	struct user_regs regs;       /* of the stack */
-	uint32_t copying;            /* 1: a copy of the stack goes along */
+	struct bytecode_of bytecode; /* the function at which the walk is */
+	struct user_regs regs;       /* where the walk begins */
+	uint32_t copying;            /* 1: the record gets a stack dump */
 	uint32_t copy_flags;         /* enum copy_flag */
-	uint32_t copy_size;          /* bytes to be copied, and done of them */
+	uint32_t copy_size;          /* bytes to copy, and copied so far */
 	uint32_t copy_done;
 	uint8_t data[RECORD_BYTES_MAX];
 };
@@ -235,7 +234,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* Rules that were found, one set for each scratch: the program that has the scratch has these. */
+/* Cached rules, one set per scratch; the owner of a scratch owns its set. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCRATCH_SLOTS);
@@ -243,7 +242,7 @@ struct {
 	__type(value, struct walk_rules);
 } walk_rules SEC(".maps");
 
-/* Interpreted functions that were reported; those that come seldom are forgotten first. */
+/* Interpreted functions that were reported; the least recently used are evicted. */
 struct bytecode_key {
 	uint64_t address;
 	uint32_t process, reserved;
@@ -261,9 +260,9 @@ struct {
 	__type(value, struct bytecode_known);
 } bytecodes SEC(".maps");
 
-/* What is known of the lines of sources of V8 engines. */
+/* Line counts of V8 sources. */
 struct v8_source {
-	uint64_t script; /* its number; that of an engine */
+	uint64_t script; /* the engine's number of it */
 	uint32_t process, reserved;
 };
 
@@ -274,11 +273,11 @@ struct {
 	__type(value, struct v8_lines);
 } v8_sources SEC(".maps");
 
-/* Where such a report is put together, one for each scratch. */
+/* Where reports of functions are assembled, one per scratch. */
 struct bytecode_room {
 	uint32_t used;    /* bytes of `data` */
-	uint32_t width;   /* of the characters of the text that was read last */
-	uint64_t head[3]; /* of an object */
+	uint32_t width;   /* bytes per character of the text read last */
+	uint64_t head[3]; /* of the object read last */
 	struct event_bytecode event;
 	uint8_t data[2 * BYTECODE_TEXT_MAX + BYTECODE_TABLE_MAX];
 };
@@ -290,20 +289,21 @@ struct {
 	__type(value, struct bytecode_room);
 } bytecode_rooms SEC(".maps");
 
-/* A record with a copy of a stack, for each scratch of each CPU: too big to be per-CPU itself. */
+/* A record with a stack dump, one per scratch and CPU: too large for a per-CPU map. */
 struct copy_room {
-	/* A page more, so that pages can be read anywhere in it. */
+	/* One page more, so that a page can be read at any offset. */
 	uint8_t data[RECORD_BYTES_MAX + sizeof(struct event_copy) + COPY_BYTES_MAX + PAGE_BYTES];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the recorder knows how many CPUs there are */
+	__uint(max_entries, 1); /* the recorder sets the number of CPUs */
 	__type(key, uint32_t);
 	__type(value, struct copy_room);
 } copy_rooms SEC(".maps");
 
-/* One ring a stream: a storm in one never costs an event of another. Sizes: the recorder. */
+/* One ring per stream: a storm in one never costs an event of another. The recorder sets the
+ * sizes. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* pauses.h: which collections a process has under way, and how long it collected so far. */
+/* pauses.h: the collections in progress in a process, and its collection time so far. */
 /*
- * A collection is known by its heap: whichever thread reports the end, ends it. An end may be
- * lost, or come from a place that is not attached. So a collection also ends
+ * A collection is identified by its heap; any thread may report its end. An end may be lost, or
+ * come from a location that is not attached. A collection therefore also ends
  *
  * - when another one of its heap begins,
- * - when the thread that began it allocates, or ends,
- * - when COLLECTING_MAX others began after it and there is no room for more.
+ * - when the thread that began it allocates or exits,
+ * - when COLLECTING_MAX others began after it and no entry is free.
  *
- * An end without a begin, as after attaching in mid-collection, is none. Several threads may
- * be here at once. Free of maps: tests compile it, too.
+ * An end without a begin, as after attaching in mid-collection, is ignored. Several threads may
+ * call this at once. Uses no maps, so that tests can compile it.
  */
 #ifndef GCPROF_PAUSES_H
 #define GCPROF_PAUSES_H
@@ -18,12 +18,12 @@
 
 #define PAUSES_DEPTH_BITS 6
 #define PAUSES_DEPTH      ((1 << PAUSES_DEPTH_BITS) - 1)
-#define PAUSES_APART_NS   1000000000 /* clocks of two CPUs differ by less */
+#define PAUSES_APART_NS   1000000000 /* upper bound for the skew between CPU clocks */
 
 /*
- * One more (1) or less (-1) is under way from `time` on. Those of several heaps may overlap: the
- * time counts once, from the first begin to the last end. Collection time is the sum of these ends
- * less that of the begins, so the order of two threads does not matter.
+ * One more (1) or less (-1) is in progress from `time` on. Collections of several heaps may
+ * overlap; their time counts once, from the first begin to the last end. Collection time is the sum
+ * of those ends minus the sum of those begins, so the order of two threads does not matter.
  */
 static __always_inline void pauses_change(struct process_state *state, int64_t step, uint64_t time)
 {
@@ -36,8 +36,8 @@ static __always_inline void pauses_change(struct process_state *state, int64_t s
 }
 
 /*
- * Collection time up to `now`, those under way included. Between the two steps of a change the sum
- * lacks the time of this one, which is far greater than any collection time.
+ * Collection time up to `now`, including collections in progress. Between the two steps of a change
+ * the sum lacks a time stamp, which is far larger than any collection time.
  */
 static __always_inline uint64_t pauses_time(uint64_t pauses, uint64_t now)
 {
@@ -52,7 +52,7 @@ static __always_inline uint64_t pauses_time(uint64_t pauses, uint64_t now)
 	return time > 0 ? (uint64_t)time : 0;
 }
 
-/* Ends what this slot has of `heap`, if it still does. */
+/* Ends the collection of `heap` in this entry, if it is still there. */
 static __always_inline void pauses_release(struct process_state *state, uint32_t slot,
 					   uint64_t heap, uint64_t now)
 {
@@ -73,7 +73,7 @@ static __always_inline int pauses_claim(struct process_state *state, uint32_t sl
 	return 1;
 }
 
-/* What `heap` has under way ends; *out: as it began, heap 0: nothing was. */
+/* Ends the collections of `heap`. Stores how the collection began; heap 0: there was none. */
 static __always_inline void pauses_end(struct process_state *state, uint64_t heap, uint64_t now,
 				       struct collection *out)
 {
@@ -87,7 +87,7 @@ static __always_inline void pauses_end(struct process_state *state, uint64_t hea
 	}
 }
 
-/* What this thread began ends; 0: what any thread did. */
+/* Ends the collections that this thread began; 0: those of all threads. */
 static __always_inline void pauses_leave(struct process_state *state, uint32_t thread, uint64_t now)
 {
 	UNROLL
@@ -103,7 +103,7 @@ static __always_inline void pauses_begin(struct process_state *state,
 	struct collection lost;
 	uint32_t slot;
 
-	/* Before the others end: the time has no gap, and no end comes before its begin. */
+	/* Before the others end: this leaves no gap, and no end precedes its begin. */
 	pauses_change(state, 1, began);
 	pauses_end(state, begun->heap, began, &lost);
 	UNROLL
@@ -116,7 +116,7 @@ static __always_inline void pauses_begin(struct process_state *state,
 		pauses_change(state, -1, began);
 }
 
-/* Has this thread begun one that is under way? */
+/* Did this thread begin a collection in progress? */
 static __always_inline int pauses_are_of(const struct process_state *state, uint32_t thread)
 {
 	int found = 0;

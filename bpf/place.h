@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* place.h: reports what was found at a place in a runtime's code, which its table describes. */
+/* place.h: reports values at a location in a runtime's code, as its table describes. */
 #ifndef GCPROF_BPF_PLACE_H
 #define GCPROF_BPF_PLACE_H
 
@@ -7,9 +7,8 @@
 #include "probe.h"
 #include "stack.h"
 
-/* Has the process a share left for the record, of `n` events? If not they are counted as lost, and
- * the scratch is given back. Not inlined, as all global functions here: the verifier checks it
- * once. */
+/* May the process still emit this record of `n` events? If not, counts them as lost and releases
+ * the scratch. Global: the verifier checks it once. */
 __noinline int probe_shares(struct scratch *scratch, const struct task_state *state, uint32_t n)
 {
 	const struct event_header *header;
@@ -26,13 +25,13 @@ __noinline int probe_shares(struct scratch *scratch, const struct task_state *st
 	return 0;
 }
 
-/* What a place's arguments are put together in: behind the record, where its tail will be. */
+/* Where arguments are assembled: after the record, in the room of its tail. */
 struct place_room {
 	struct event_place event;
 	struct probe_registers registers;
 };
 
-/* One step from an operand to an argument; see enum probe_step_kind. */
+/* A step from an operand to an argument; see enum probe_step_kind. */
 static __always_inline uint64_t probe_step(const struct probe_step *step, uint64_t value,
 					   struct place_room *room)
 {
@@ -57,7 +56,7 @@ static __always_inline uint64_t probe_step(const struct probe_step *step, uint64
 	}
 }
 
-/* Not inlined, as all global functions here: the verifier checks it once. */
+/* Global: the verifier checks it once. */
 __noinline uint64_t probe_steps(const struct probe_argument *argument, uint64_t value,
 				struct place_room *room)
 {
@@ -71,7 +70,7 @@ __noinline uint64_t probe_steps(const struct probe_argument *argument, uint64_t 
 	return value;
 }
 
-/* The arguments; those that cannot be read are 0. Not inlined, as above. */
+/* Reads the arguments; unreadable ones become 0. Global, as above. */
 __noinline int place_read(struct place_room *room, const struct probe_place *place)
 {
 	if (!room || !place)
@@ -100,11 +99,11 @@ static __always_inline uint64_t place_value(const struct scratch *scratch, uint3
 	return argument < PLACE_VALUES ? event->values[argument] : 0;
 }
 
-/* Was a text reported for this value? From now on it was. */
+/* Is a text still to be reported for this value? Marks it as reported. */
 static __always_inline bool place_is_new(struct scratch *scratch, const struct probe_firing *firing,
 					 const struct place_text *text)
 {
-	/* The stack is short, and the registers come only later. */
+	/* The stack is full, and the registers are set only later. */
 	struct place_seen *key = (struct place_seen *)&scratch->regs;
 
 	_Static_assert(sizeof(*key) <= sizeof(scratch->regs), "it has room there");
@@ -115,7 +114,7 @@ static __always_inline bool place_is_new(struct scratch *scratch, const struct p
 	       !bpf_map_update_elem(&places_seen, key, &firing->now, BPF_NOEXIST);
 }
 
-/* Appends `bytes` of a text that has no end mark, padded to 8 bytes; its bytes, or -1. */
+/* Appends `bytes` of a text without a terminator, padded to 8 bytes. Returns its length, or -1. */
 static __always_inline int place_counted_text(struct scratch *scratch, uint64_t from,
 					      uint64_t bytes)
 {
@@ -171,7 +170,7 @@ static __always_inline void place_pause(const struct probe_firing *firing, uint3
 		process_gc_end(firing->state, heap, firing->now);
 }
 
-/* With a stack: into the ring of samples. */
+/* Emits a sample, with a stack if wanted. */
 static __always_inline int place_emit_sample(const struct probe_firing *firing,
 					     struct scratch *scratch, uint32_t flags)
 {
@@ -187,7 +186,7 @@ static __always_inline int place_emit_sample(const struct probe_firing *firing,
 	return 0;
 }
 
-/* Does a jbe jump? */
+/* Would a jbe jump? */
 static __always_inline bool place_jumps(const struct place_room *room)
 {
 	enum { FLAGS = 18, CARRY = 1, ZERO = 64 };

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* preempt.h: no other thread gets the CPU while a program runs, where the kernel allows that. */
+/* preempt.h: disables preemption while a program runs, where the kernel allows that. */
 /*
- * The kernel runs probe programs with preemption on, and newer ones programs of
- * tracepoints, too. A second run may begin on the CPU while the first waits to go on.
+ * The kernel runs probe programs with preemption enabled, and newer kernels tracepoint programs
+ * too. A second run may begin on the CPU before the first one continues.
  *
- * - A thread of the lowest priority may wait while it has a scratch, or room in a
- *   ring. Meanwhile others have a scratch less, and the recorder gets nothing that
- *   came after it through that ring.
- * - From Linux 6.13 on large probe programs have one stack a CPU, as if they never
- *   preempted themselves. Two runs at once crash the kernel.
+ * - A thread of lowest priority may be preempted while it holds a scratch or a reservation in a
+ *   ring. Meanwhile others have one scratch less, and the recorder gets nothing that comes later in
+ *   that ring.
+ * - From Linux 6.13 on, large probe programs have one stack per CPU, as if they never preempted
+ *   themselves. Two runs at once crash the kernel.
  *
- * What preemption costs programs of tracepoints anyway is counted by the kernel: it
- * skips a second run (LOSS_SYSCALL_SKIPPED, LOSS_PROCESS_SKIPPED).
+ * The kernel skips a second run of a tracepoint program and counts it (LOSS_SYSCALL_SKIPPED,
+ * LOSS_PROCESS_SKIPPED).
  */
 #ifndef GCPROF_PREEMPT_H
 #define GCPROF_PREEMPT_H
 
 #include "maps.h"
 
-/* The recorder makes kernel functions of them, or nothing. No weak symbols: libbpf 1.1 would look
- * for missing ones in all modules, which CAP_BPF does not allow. */
+/* The recorder replaces these with kernel functions, or with nothing. They are not weak symbols,
+ * because libbpf 1.1 would search all modules for missing ones, which CAP_BPF does not permit. */
 static void (*const preempt_disable)(void) = (void *)PREEMPT_DISABLE_CALL;
 static void (*const preempt_enable)(void) = (void *)PREEMPT_ENABLE_CALL;
 
-/* Runs `body`, an expression, with preemption off. */
+/* Evaluates `body`, an expression, with preemption disabled. */
 #define PREEMPT_OFF(body)          \
 	({                         \
 		preempt_disable(); \
@@ -39,8 +39,8 @@ struct {
 	__type(value, uint32_t);
 } no_programs SEC(".maps");
 
-/* A program with a tail call never gets a stack that its runs share. The call finds no program, so
- * the caller goes on. */
+/* A program with a tail call never shares a stack between its runs. The call finds no program, so
+ * the caller continues. */
 static __always_inline void preempt_own_stack(void *ctx)
 {
 	if (!config.preempt_off)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* probe.h: which probe fired, and with what arguments? */
+/* probe.h: identifies the probe that fired and reads its arguments. */
 #ifndef GCPROF_BPF_PROBE_H
 #define GCPROF_BPF_PROBE_H
 
 #include "../gc/provider/probe_numbers.h"
 #include "emit.h"
 
-#define PROBE_VALUES 8 /* of the probe of ours that has most: the stack is short */
+#define PROBE_VALUES 8 /* maximum of our own probes: the stack is short */
 
-enum { PROBE_NONE = -1 }; /* no traced process, refused, or being removed */
+enum { PROBE_NONE = -1 }; /* not traced, refused, or being detached */
 
 struct probe_firing {
 	struct pt_regs *ctx;
@@ -18,7 +18,7 @@ struct probe_firing {
 	struct probe_place *place;
 };
 
-/* The header of an event whose numbers are those of the file that fired. */
+/* The header of an event whose numbers belong to the provider that fired. */
 static __always_inline void probe_header(const struct probe_firing *firing,
 					 struct event_header *header, uint8_t code, uint32_t size)
 {
@@ -26,7 +26,7 @@ static __always_inline void probe_header(const struct probe_firing *firing,
 	header->provider = firing->place->provider;
 }
 
-/* The same for a heap, which must be another's than one of the same number. */
+/* A heap, distinct from other providers' heaps of the same number. */
 static __always_inline uint64_t probe_heap(const struct probe_firing *firing, uint64_t heap)
 {
 	return heap ^ (uint64_t)firing->place->provider << 56;
@@ -38,14 +38,14 @@ static __always_inline int probe_refuse(void)
 	return 0;
 }
 
-/* Where the kernel has no guard, threads can be preempted with all of the others (preempt.h): the
- * last one is for programs that are not. */
+/* Without a guard in the kernel, preempted threads can hold all of these (preempt.h). The last one
+ * is for programs that cannot be preempted. */
 static __always_inline struct scratch *probe_scratch(void)
 {
 	return scratch_take_of(SCRATCH_SLOTS - 1);
 }
 
-/* All registers in an array, so that one can be taken by number. */
+/* All registers in an array, to select one by number. */
 struct probe_registers {
 	uint64_t words[OPERAND_REGISTERS];
 	uint64_t bad; /* operands that could not be read */
@@ -57,7 +57,7 @@ static __always_inline uint64_t probe_register(const struct probe_registers *reg
 	return number < OPERAND_REGISTERS ? registers->words[number] : 0;
 }
 
-/* Not inlined, as all global functions here: the verifier checks it once. */
+/* Global: the verifier checks it once. */
 __noinline uint64_t probe_operand(const struct probe_argument *argument,
 				  struct probe_registers *registers)
 {
@@ -88,8 +88,8 @@ __noinline uint64_t probe_operand(const struct probe_argument *argument,
 	return value >> (unused & 63);
 }
 
-/* Reads the arguments if the thread is followed; returns the probe. Not inlined: the walkers need
- * the stack that the registers take here, and Linux 6.1 gives 512 bytes to all together. */
+/* Reads the arguments if the thread is traced. Returns the probe. Not inlined: the walkers need the
+ * stack space that the registers take here; Linux 6.1 has 512 bytes in all. */
 static __noinline int probe_read(struct probe_firing *firing, struct pt_regs *ctx)
 {
 	uint32_t key = bpf_get_attach_cookie(ctx);

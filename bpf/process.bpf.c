@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* process.bpf.c: the target set: fork, exec, exit and names of threads. */
+/* process.bpf.c: the target set: fork, exec, exit and thread names. */
 /*
- * The state of a thread lies in its task storage: it is found without a search,
- * needs no pid (they are used again), and the kernel frees it with the thread.
- * The threads that a recording begins with get theirs from target_iterate(); from
- * there it spreads by fork.
+ * The state of a thread is in its task storage: it is found without a lookup by pid (pids are
+ * reused), and the kernel frees it with the thread. target_iterate() creates it for the initial
+ * threads; forks pass it on.
  */
 #include "ceiling.h"
 #include "preempt.h"
@@ -13,7 +12,7 @@
 #include "title.h"
 #include "wait.h"
 
-/* The memory of a forked process is a copy: what is mapped where holds for it, too. */
+/* A forked process is a copy, so its parent's table is valid for it. */
 static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
 {
 	struct unwind_of *of = bpf_map_lookup_elem(&unwind_of, &parent);
@@ -25,7 +24,7 @@ static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
 	bpf_map_update_elem(&unwind_of, &child, &copy, BPF_ANY);
 }
 
-/* And so do its interpreters. */
+/* The same for its interpreters. */
 static __always_inline void process_share_interpreters(uint32_t parent, uint32_t child)
 {
 	struct interpreters *found = bpf_map_lookup_elem(&interpreters, &parent);
@@ -44,7 +43,7 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 					      struct task_struct *child,
 					      const struct task_state *state, uint32_t kind)
 {
-	/* Before: Linux 6.1 forgets over a call that the room was found. */
+	/* Before the call: Linux 6.1 would lose the result of a check across it. */
 	struct task_struct *leader = BPF_CORE_READ(child, group_leader);
 	uint64_t now = bpf_ktime_get_ns();
 	struct event_fork *event;
@@ -83,7 +82,8 @@ static __always_inline void process_follow(const struct task_state *parent,
 	state->image = parent->image;
 	state->epoch = calls_epoch;
 	state->process = thread ? parent->process : __sync_fetch_and_add(&next_process, 1);
-	/* A copy of the memory has the shadow stack where it was; a thread begins without one. */
+	/* A copy of the memory has the shadow stack at the same address; a thread begins without
+	 * one. */
 	if (BPF_CORE_READ(child, mm) != BPF_CORE_READ(maker, mm))
 		state->anchor = parent->anchor;
 	state->provider = parent->provider;
@@ -94,7 +94,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 		process_share_rows(maker->tgid, child->tgid);
 		process_share_interpreters(maker->tgid, child->tgid);
 	}
-	/* It waits for a CPU from now on. */
+	/* It is runnable from now on. */
 	if (config.waits) {
 		state->waits.since = bpf_ktime_get_ns();
 		state->waits.reason = WAIT_PREEMPTED;
@@ -135,7 +135,7 @@ static __always_inline void process_emit_comm(const struct task_state *state, ui
 	emit_submit(event, &ring_process);
 }
 
-/* What belonged to the old program ends with it. */
+/* Ends what belonged to the old program. */
 static __always_inline void process_new_image(struct task_state *state, uint64_t now)
 {
 	struct process_state *process = bpf_map_lookup_elem(&processes, &state->process);
@@ -174,10 +174,9 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 }
 
 /*
- * The kernel reports an exec when all is done, but has mapped the new program
- * before. The record bears the time at which the thread was renamed, which it
- * always is, right after the old memory went and before the new was filled: so
- * sorted by time the mappings of the new program follow its exec record.
+ * The kernel reports an exec at its end, after mapping the new program. The record gets the time of
+ * the thread's renaming, which always happens after the old memory is released and before the new
+ * program is mapped. Sorted by time, the new mappings therefore follow their exec record.
  */
 static __always_inline void process_execs(struct task_struct *task, int old_tid,
 					  const struct linux_binprm *binary)
@@ -237,7 +236,7 @@ static __always_inline void process_exits(struct task_struct *task)
 		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
 	if (config.waits && state->waits.ended)
-		wait_tell(state, NULL, now);
+		wait_report(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now, 0);
 	process_gc_leave(state->process, task->pid, now);
@@ -259,7 +258,7 @@ static __always_inline void process_renames(const struct task_struct *task, cons
 	struct task_state *state = filter_followed();
 	uint64_t now;
 
-	/* A thread may rename its siblings; whichever it is, the record must be about itself. */
+	/* A thread may rename its siblings, but the record must be about the current thread. */
 	if (!state || task != bpf_get_current_task_btf())
 		return;
 	now = bpf_ktime_get_ns();

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* process_events.h: records of processes and threads; a part of events.h. */
+/* process_events.h: records of processes and threads; part of events.h. */
 #ifndef GCPROF_PROCESS_EVENTS_H
 #define GCPROF_PROCESS_EVENTS_H
 
 struct event_usage {
 	struct event_header header;
-	uint64_t minor_faults, major_faults; /* page faults, while it was recorded */
+	uint64_t minor_faults, major_faults; /* page faults while the thread was recorded */
 	uint32_t flags;                      /* enum usage_flag */
 	uint32_t reserved;
-	uint64_t waits[WAIT_REASONS]; /* exact, however many were recorded */
+	uint64_t waits[WAIT_REASONS]; /* exact counts, however many have records */
 	uint64_t wait_ns[WAIT_REASONS];
 	uint64_t wait_max[WAIT_REASONS]; /* the longest, ns */
-	uint64_t queued;                 /* ns for which it could have run but had no CPU */
+	uint64_t queued;                 /* ns for which it was runnable without a CPU */
 };
 
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
@@ -20,7 +20,7 @@ struct event_fork {
 	struct event_header header; /* of the parent */
 	uint32_t child_pid;
 	uint32_t child_tid;
-	uint32_t child_process; /* index; the parent's own for a thread */
+	uint32_t child_process; /* index; the parent's own for a new thread */
 	uint32_t kind;          /* enum fork_kind */
 	uint32_t child_ns_pid, child_ns_tid;
 	uint32_t child_proc_pid;
@@ -28,24 +28,24 @@ struct event_fork {
 };
 
 struct event_task {
-	struct event_header header; /* of that thread */
+	struct event_header header; /* of the thread itself */
 	uint32_t ns_pid, ns_tid;
 	uint32_t proc_pid;
-	uint32_t kernel; /* 1: a thread of the kernel */
+	uint32_t kernel; /* 1: a kernel thread */
 	char name[16];   /* padded with zeroes */
 };
 
 struct event_exec {
-	struct event_header header; /* time: the old program is gone, the new not yet mapped */
-	uint32_t old_tid;           /* the thread that called exec; it is now the leader */
+	struct event_header header; /* time: the old program is gone, the new one not yet mapped */
+	uint32_t old_tid;           /* the thread that called exec; it is now the group leader */
 	uint32_t name_size;
 	/* tail: the path as given to exec, padded to 8 bytes */
 };
 
 struct event_exit {
 	struct event_header header;
-	uint32_t status; /* as wait(2) shows it */
-	uint32_t last;   /* 1: the last thread of the process */
+	uint32_t status; /* as in wait(2) */
+	uint32_t last;   /* 1: last thread of the process */
 };
 
 struct event_comm {
@@ -55,13 +55,13 @@ struct event_comm {
 
 struct event_title {
 	struct event_header header;
-	uint32_t size;        /* bytes of the command line, as many as `text` holds at most */
+	uint32_t size;        /* bytes of the command line, at most as many as `text` holds */
 	uint32_t overwritten; /* 1: the process wrote a title over it, which ends with a zero */
-	char text[248];       /* arguments, each ended by a zero; or a title */
+	char text[248];       /* the arguments, each ended by a zero; or the title */
 };
 
 struct event_mmap {
-	struct event_header header; /* tid: the process as proc_pid, see above */
+	struct event_header header; /* tid: the process's proc_pid, see above */
 	uint64_t address;
 	uint64_t length;
 	uint64_t offset; /* in the file */

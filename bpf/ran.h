@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* ran.h: CPU time of threads, by the scheduler's account. */
+/* ran.h: CPU time of threads, from the scheduler. */
 #ifndef GCPROF_RAN_H
 #define GCPROF_RAN_H
 
 #include "emit.h"
 
-/* What the thread ran since its last report; reported from now on. See struct event_ran. */
+/* CPU time of the thread since the last call, which counts as reported. See struct event_ran. */
 static __always_inline int64_t ran_take(struct task_struct *task, struct task_state *state)
 {
 	uint64_t now = task_ran(task);
@@ -13,13 +13,13 @@ static __always_inline int64_t ran_take(struct task_struct *task, struct task_st
 	return (int64_t)(now - __sync_lock_test_and_set(&state->ran, now));
 }
 
-/* It could not be reported: it will be with what comes next. */
+/* The time could not be reported: the next report will include it. */
 static __always_inline void ran_give_back(struct task_state *state, int64_t ran)
 {
 	__sync_fetch_and_add(&state->ran, -ran);
 }
 
-static __always_inline void ran_tell(struct task_struct *task, struct task_state *state)
+static __always_inline void ran_emit(struct task_struct *task, struct task_state *state)
 {
 	int64_t ran = config.timers ? ran_take(task, state) : 0;
 	struct event_ran *event;

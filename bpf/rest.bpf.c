@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* rest.bpf.c: what is still open when a recording ends: calls, waits, and what threads used. */
+/* rest.bpf.c: what is still open when a recording ends: calls, waits, and usage of threads. */
 /*
- * The recorder runs rest_iterate() once, after everything else was made to record
- * nothing any more. The program that ends a thread's state, this or process_exit(), accounts
- * for it.
+ * The recorder runs rest_iterate() once, after all other programs stopped recording. Whichever
+ * program ends a thread's state, this or process_exit(), accounts for it.
  */
 #include "ran.h"
 #include "syscall.h"
@@ -22,7 +21,7 @@ static __always_inline void rest_wait(struct task_struct *task, struct task_stat
 		wait->flags |= WAIT_OPEN;
 	}
 	if (wait->ended)
-		wait_tell_of(task, state, now);
+		wait_report_of(task, state, now);
 }
 
 SEC("iter/task")
@@ -40,7 +39,7 @@ int rest_iterate(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	if (!task_end(state)) {
 		if (task_is_over(state))
-			ran_tell(task, state);
+			ran_emit(task, state);
 		return 0;
 	}
 	if (config.waits)
@@ -49,11 +48,11 @@ int rest_iterate(struct bpf_iter__task *ctx)
 		syscall_end_of(task, state, now);
 	usage_emit(task, state, now, 0);
 	if (task_is_over(state))
-		ran_tell(task, state);
+		ran_emit(task, state);
 	return 0;
 }
 
-/* Where a recording goes on in another file: what threads used so far. */
+/* The usage of threads so far, where the recording continues in another file. */
 SEC("iter/task")
 int usage_iterate(struct bpf_iter__task *ctx)
 {

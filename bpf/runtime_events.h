@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* runtime_events.h: contract 2, what is reported of runtimes without probes of ours; part of
- * events.h. */
+/* runtime_events.h: contract 2: reports about runtimes without our probes; part of events.h. */
 #ifndef GCPROF_RUNTIME_EVENTS_H
 #define GCPROF_RUNTIME_EVENTS_H
 
 #define PLACE_VALUES 13
 #define PLACE_TEXTS  2
 
-/* The kernel side knows nothing but how to read these: what they mean says the runtime's table. */
+/* The kernel side only knows how to read these values. The runtime's table defines them. */
 struct event_place {
 	struct event_header header;
-	struct event_stack stack; /* all zero, where the place wants none */
+	struct event_stack stack; /* all zero if the location wants none */
 	uint16_t runtime;         /* enum runtime_number */
-	uint16_t place;           /* row of its table of places */
+	uint16_t place;           /* row in its table of places */
 	uint16_t text_size[PLACE_TEXTS];
-	uint32_t failed; /* bits: values that could not be read, and are 0 */
+	uint32_t failed; /* bits: values that could not be read and are 0 */
 	uint32_t reserved;
 	uint64_t values[PLACE_VALUES];
 	/* tail: the texts, each padded with zeroes to 8 bytes; then the stack */
@@ -23,29 +22,28 @@ struct event_place {
 struct event_freed {
 	struct event_header header;
 	uint64_t address;
-	uint64_t age;     /* bytes allocated since; 0: unknown */
-	uint32_t outcome; /* enum gcprof_outcome; 0: by the cycles that it outlasted */
+	uint64_t age;     /* bytes allocated since then; 0: unknown */
+	uint32_t outcome; /* enum gcprof_outcome; 0: decided by the cycles that it survived */
 	uint32_t reserved;
 };
 
-/* From the begin of a concurrent collector's work to its end, pauses and all. */
+/* A cycle of a concurrent collector, from begin to end, pauses included. */
 struct event_gc_cycle {
-	struct event_header header; /* time: its end, or now if it is not over */
+	struct event_header header; /* time: its end, or now if it is unfinished */
 	uint64_t heap, cycle;
 	uint64_t began;  /* CLOCK_MONOTONIC ns */
 	uint64_t name;   /* of gc_name */
 	uint64_t reason; /* as in event_gc_begin */
-	/* Bytes of the heap in use at the begin, and at the end, and what of it was found alive;
-	 * 0: unknown. */
+	/* Heap bytes in use at the begin and at the end, and bytes found live; 0: unknown. */
 	uint64_t heap_before, heap_after, live;
-	uint64_t unfinished; /* 1: the recording ended before it */
+	uint64_t unfinished; /* 1: the recording ended first */
 };
 
-/* A place that allocates as a runtime's own heap profile has it: sampled objects, not scaled. */
+/* An allocation site in a runtime's own heap profile: sampled objects, not scaled. */
 struct event_heap_site {
-	struct event_header header; /* time: when it was read */
+	struct event_header header; /* time: when the profile was read */
 	struct event_stack stack;
-	uint64_t objects, bytes;         /* not freed */
+	uint64_t objects, bytes;         /* not yet freed */
 	uint64_t all_objects, all_bytes; /* since the program began */
 	uint64_t rate;                   /* mean bytes between samples */
 					 /* tail: the stack */
@@ -55,35 +53,36 @@ struct event_runtime {
 	struct event_header header;
 	uint16_t name_size, version_size, note_size, collector_size, compiler_size;
 	uint16_t reserved[3];
-	/* tail: its name ("go"), its version ("1.19.8"), a sentence on what its sampler does not
-	 * see, and functions of its collector and its compiler, as struct runtime has them; each
-	 * padded with zeroes to 8 bytes */
+	/*
+	 * tail: name ("go"), version ("1.19.8"), a sentence on what its sampler misses, and
+	 * functions of its collector and its compiler, as in struct runtime; each padded with
+	 * zeroes to 8 bytes
+	 */
 };
 
 #define BYTECODE_TEXT_MAX  512   /* bytes of a name or file; longer ones are cut */
-#define BYTECODE_TABLE_MAX 16384 /* bytes of a table; instructions beyond have no lines */
+#define BYTECODE_TABLE_MAX 16384 /* bytes of a line table; instructions beyond have no lines */
 
 enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8 };
 
-/* A function on an interpreter's stack, as it was when it was first met there. */
+/* An interpreted function, as it was when first found on a stack. */
 struct event_bytecode {
 	struct event_header header;
-	uint32_t number;     /* never used again; frames have it, see frame_place.h */
-	uint32_t line;       /* where it begins */
-	uint32_t table_size; /* bytes, as are the next; 0: it could not be read */
+	uint32_t number;     /* never reused; frames refer to it, see frame_place.h */
+	uint32_t line;       /* where the function begins */
+	uint32_t table_size; /* bytes, as are the next two; 0: it could not be read */
 	uint16_t name_size, file_size;
-	uint8_t name_width, file_width; /* bytes of a character: 1, 2 or 4 */
+	uint8_t name_width, file_width; /* bytes per character: 1, 2 or 4 */
 	uint8_t runtime;                /* enum bytecode_runtime */
 	uint8_t reserved[5];
-	/* tail: the characters of its name and of its file, and its table of lines, each padded to
-	 * 8 bytes */
+	/* tail: the characters of name and file, and the line table, each padded to 8 bytes */
 };
 
 #define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/provider/probe_args.h */
 
 struct event_gc_name {
 	struct event_header header;
-	uint64_t number; /* from GC_NAMES_FIRST on, unique in the process */
+	uint64_t number; /* from GC_NAMES_FIRST, unique within the process */
 	uint32_t name_size;
 	uint32_t reserved;
 	/* tail: the text, padded with zeroes to 8 bytes */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* sample_probes.h: probes that say one more thing of a sample: its type, its end, who follows it.
- */
+/* sample_probes.h: probes that add to a sample: its type, its end, or an agent that follows it. */
 #ifndef GCPROF_SAMPLE_PROBES_H
 #define GCPROF_SAMPLE_PROBES_H
 
 #include "ceiling.h"
 #include "probe.h"
 
-/* Room for a small record among the allocation events, or NULL, which is counted. */
+/* Reserves a small record in the allocation ring. NULL if there is no room; that is counted. */
 static __always_inline void *alloc_reserve(const struct probe_firing *firing, const uint64_t size)
 {
 	if (ceiling_share(&ring_alloc, firing->state->process, size, firing->now))

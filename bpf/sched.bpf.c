@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* sched.bpf.c: threads leave their CPUs and come back; see wait.h. */
+/* sched.bpf.c: threads that leave and get CPUs; see wait.h. */
 #include "cost.h"
 #include "lock.h"
 #include "wait.h"
 
-#define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, ever since */
+#define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, in all versions */
 
 static __always_inline uint32_t wait_reason(bool preempted, bool in_call, uint32_t task_state)
 {
@@ -15,7 +15,7 @@ static __always_inline uint32_t wait_reason(bool preempted, bool in_call, uint32
 	return in_call ? WAIT_CALL : WAIT_FAULT;
 }
 
-/* Where the current thread is, which is about to wait outside of a system call. */
+/* Emits the stack of the current thread, which is about to wait outside of a system call. */
 static __always_inline bool wait_place(struct task_state *state, const struct pt_regs *regs,
 				       uint64_t now)
 {
@@ -45,7 +45,7 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	int64_t number = call_kind(state, regs, call_number(regs));
 
 	if (wait->ended)
-		wait_tell(state, wait_regs(wait, regs), now);
+		wait_report(state, wait_regs(wait, regs), now);
 	wait->queued = task_queued(task);
 	wait->waker = 0;
 	wait->reason = wait_reason(preempted, number >= 0, task_state);
@@ -53,8 +53,8 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	wait->flags = 0;
 	if (number >= 0)
 		wait->flags = WAIT_IN_CALL | (call_is_compat(task) ? WAIT_COMPAT : 0);
-	/* Where ends of calls are not traced the wait is reported when it is over, as all others.
-	 */
+	/* While ends of calls are not traced, the wait is reported when it ends, like all
+	 * others. */
 	if (number >= 0 && calls_traced(calls_epoch)) {
 		wait->since = now;
 		return;
@@ -83,7 +83,7 @@ static __always_inline void threads_switch(bool preempted, struct task_struct *f
 			place_take(to, state->waits.length);
 		if (state->waits.ended &&
 		    (state->waits.flags & (WAIT_IN_CALL | WAIT_AT_ONCE)) != WAIT_IN_CALL)
-			wait_tell_of(to, state, now);
+			wait_report_of(to, state, now);
 	}
 	state = bpf_task_storage_get(&tasks, from, NULL, 0);
 	if (state && (state->flags & TASK_ACTIVE) && !(from->flags & PF_KTHREAD))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* stack.h: appends the kernel, user and managed stack to the record in a scratch. */
+/* stack.h: appends the kernel, user and managed stacks to the record in a scratch. */
 #ifndef GCPROF_STACK_H
 #define GCPROF_STACK_H
 
@@ -8,19 +8,19 @@
 #include "stack_python.h"
 #include "stack_v8.h"
 
-/* The kernel hands out no more frames than this of its own (kernel.perf_event_max_stack). */
+/* The most frames that the kernel returns (kernel.perf_event_max_stack). */
 #define KERNEL_STACK_BYTES (127 * sizeof(uint64_t))
 
-/* The stack's counts stand behind the header in every record that has one. */
+/* The counts follow the header in every record with a stack. */
 static __always_inline struct event_stack *stack_counts(struct scratch *scratch)
 {
 	return (struct event_stack *)(scratch->data + sizeof(struct event_header));
 }
 
-/* Managed frames for each turn of a loop: calling its body costs as much as a frame. */
+/* Managed frames per loop iteration: calling the body costs as much as a frame. */
 #define STACK_STEP 4
 
-/* What the callbacks of the loops get: pointers only, what changes is in the scratch. */
+/* Argument of the loops' callbacks: pointers only; mutable state is in the scratch. */
 struct stack_loop {
 	struct scratch *scratch;
 	struct walk_rows *rows;
@@ -28,9 +28,8 @@ struct stack_loop {
 };
 
 /*
- * Adds the function that the walk is at and goes on to its caller; 1 at the end.
- * Not inlined, as all global functions here: the verifier checks it once, and not
- * again for each way in which a rule was found.
+ * Adds the current function and goes to its caller; 1 at the end. Global: the verifier checks it
+ * once and not for each way of finding a rule.
  */
 __noinline int stack_native_frame(struct scratch *scratch)
 {
@@ -63,7 +62,7 @@ __noinline int stack_java_frame(struct scratch *scratch)
 		return -1;
 	hotspot_take(&scratch->hotspot, &scratch->native);
 	found = hotspot_caller(&scratch->hotspot, &scratch->window);
-	/* Only now: Linux 6.1 forgets what is known of a number while other functions run. */
+	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
 	at = scratch->size;
 	asm volatile("" : "+r"(at));
 	if (at > sizeof(scratch->data) - sizeof(struct event_native))
@@ -77,7 +76,7 @@ __noinline int stack_java_frame(struct scratch *scratch)
 	return 1;
 }
 
-/* Reads what must be known of the Java virtual machine of the process, which has this table. */
+/* Reads the data of the process's Java virtual machine; `id` is that of its table. */
 __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_table *table,
 				uint32_t id)
 {
@@ -91,7 +90,7 @@ __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_tab
 	layout = bpf_map_lookup_elem(&hotspot_files, &number);
 	if (!layout || !hotspot_learn(&scratch->hotspot, &scratch->window, layout, table->bias))
 		return 0;
-	/* Linux 6.1 wants a value that it knows to lie in a map. */
+	/* Linux 6.1 requires a value that it knows to be in a map. */
 	slot = scratch->slot;
 	same = bpf_map_lookup_elem(&scratches, &slot);
 	if (same)
@@ -99,7 +98,7 @@ __noinline int stack_java_learn(struct scratch *scratch, const struct unwind_tab
 	return 1;
 }
 
-/* What is known of it goes to the scratch; false if the process has none. */
+/* Copies that data to the scratch; false if the process has no Java virtual machine. */
 static __always_inline bool stack_java_begin(struct scratch *scratch, struct walk_rows *rows)
 {
 	struct hotspot_space *space;
@@ -117,7 +116,7 @@ static __always_inline bool stack_java_begin(struct scratch *scratch, struct wal
 	return 1;
 }
 
-/* Not inlined: what it has on the stack is gone when frames are read (512 bytes in all). */
+/* Not inlined: its stack space is free again when frames are read (512 bytes in all). */
 static __attribute__((noinline)) int stack_native_find(struct stack_loop *loop)
 {
 	return walk_native_find(&loop->scratch->native, loop->rows);
@@ -184,7 +183,7 @@ __noinline int stack_count_losses(uint32_t quality)
 	return 0;
 }
 
-/* Rows of code may be on their way for so long after it was mapped: on a busy machine. */
+/* How long rows may be missing after code was mapped, on a busy machine. */
 #define STACK_EARLY_NS 300000000
 
 static __always_inline bool stack_is_early(uint32_t index, uint64_t now)
@@ -195,8 +194,8 @@ static __always_inline bool stack_is_early(uint32_t index, uint64_t now)
 }
 
 /*
- * Shall the recorder walk this stack? It will know what was mapped, and what rules
- * cannot express; but not what calls code that was made at run time.
+ * Decides whether the recorder shall unwind this stack. It will know the mappings, and rules that
+ * rows cannot express, but not the callers of code generated at run time.
  */
 static __always_inline void stack_wants_copy(struct scratch *scratch,
 					     const struct task_state *state,
@@ -219,9 +218,9 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
 }
 
 /*
- * The user and the managed stack of the current thread, whose registers in user
- * mode are in the scratch, and its fiber. Completes struct event_stack; n_kernel
- * and its quality bits were set before.
+ * Appends the user and managed stack of the current thread, whose user registers are in the
+ * scratch, and sets its fiber. Completes struct event_stack; the caller has set n_kernel and its
+ * quality bits.
  */
 __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 {
@@ -231,7 +230,7 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 	struct stack_loop loop = {scratch, &rows, state};
 	uint64_t anchor, fiber = 0;
 	uint32_t id;
-	uint32_t slot; /* Linux 6.1 wants keys on the stack */
+	uint32_t slot; /* Linux 6.1 requires keys on the stack */
 
 	if (!scratch || !state)
 		return 0;
@@ -257,7 +256,7 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 	}
 	if (anchor) {
 		walk_managed_begin(&scratch->managed, anchor);
-		/* One step more than frames: the last one finds the end, or that it is too deep. */
+		/* One more step than frames: the last one finds the end, or the limit. */
 		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
 	} else {
 		stack_python(scratch, state);
@@ -272,13 +271,13 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 	return 0;
 }
 
-/* Does a copy of the stack go along? It needs the rest of the registers, then. */
+/* Does the record get a stack dump? It then needs the other registers as well. */
 static __always_inline bool stack_is_copied(const struct scratch *scratch)
 {
 	return config.copy_bytes && scratch->copying;
 }
 
-/* Hands over a record with a stack; false if there was no room, which is counted. */
+/* Emits a record with a stack; false if there was no room, which is counted. */
 static __always_inline bool stack_emit(struct scratch *scratch, void *ring, uint32_t loss)
 {
 	if (stack_is_copied(scratch))
@@ -286,7 +285,7 @@ static __always_inline bool stack_emit(struct scratch *scratch, void *ring, uint
 	return scratch_emit(scratch, ring, loss);
 }
 
-/* The kernel stack, from the context of the program on. */
+/* Appends the kernel stack, starting at the program's context. */
 static __always_inline void stack_kernel(struct scratch *scratch, void *ctx)
 {
 	struct event_stack *counts = stack_counts(scratch);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* stack_python.h: appends the Python frames of a thread to the record in a scratch. */
+/* stack_python.h: appends a thread's Python frames to the record in a scratch. */
 #ifndef GCPROF_STACK_PYTHON_H
 #define GCPROF_STACK_PYTHON_H
 
 #include "bytecode.h"
 
-/* What a callback of a loop returns: known to the compiler, but not to the verifier, to be 0 or 1.
- */
+/* Result of a loop callback: 0 or 1, as the compiler knows, but not the verifier. */
 static __always_inline long stack_ends(int end)
 {
 	asm volatile("" : "+r"(end));
 	return end != 0;
 }
 
-/* What the callbacks of its loops get: as little as can be, since the stack is short. */
+/* Argument of the loops' callbacks: as small as possible, since the stack is short. */
 struct python_loop {
 	struct scratch *scratch;
 	struct task_state *state;
@@ -30,11 +29,11 @@ static long stack_python_search(uint32_t index, struct python_loop *loop)
 	return stack_ends(stack_python_search_step(loop->scratch));
 }
 
-/* Most threads that have none will never have one, and the list may be long; but one that begins,
- * as its program does, has one soon. So a search may take a five-hundredth of the time. */
+/* Most threads without a state never get one, and the list may be long; but a thread that is
+ * starting gets one soon. So searches may take one five-hundredth of the time. */
 #define STACK_SEARCH_STEP_NS 50000
 
-/* Finds the interpreter's state of the current thread; false if it has none. */
+/* Finds the interpreter's state of the current thread; false if there is none. */
 static __always_inline bool stack_python_thread(struct python_loop *loop)
 {
 	struct walk_cpython *walk = &loop->scratch->cpython;
@@ -54,7 +53,7 @@ static __always_inline bool stack_python_thread(struct python_loop *loop)
 	return walk->thread != 0;
 }
 
-/* What tells the function that the walk is at from others. */
+/* Sets what distinguishes the current function from others. */
 static __always_inline void stack_python_identify(struct scratch *scratch)
 {
 	const struct walk_cpython *walk = &scratch->cpython;
@@ -67,7 +66,7 @@ static __always_inline void stack_python_identify(struct scratch *scratch)
 	scratch->bytecode.runtime = BYTECODE_PYTHON;
 }
 
-/* Adds the frame that the walk is at, and goes on to its caller; 1 at the end. */
+/* Adds the current frame and goes to its caller; 1 at the end. */
 static long stack_python_step(uint32_t index, struct python_loop *loop)
 {
 	struct scratch *scratch = loop->scratch;
@@ -85,7 +84,7 @@ static long stack_python_step(uint32_t index, struct python_loop *loop)
 		}
 		place = frame_place(number, scratch->cpython.instruction);
 	}
-	/* Only now: Linux 6.1 forgets what is known of a number while other functions run. */
+	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
 	at = scratch->size;
 	asm volatile("" : "+r"(at));
 	if (found < 0 || at > sizeof(scratch->data) - sizeof(*frame))
@@ -100,7 +99,7 @@ static long stack_python_step(uint32_t index, struct python_loop *loop)
 	return 0;
 }
 
-/* The Python frames of the current thread, if its process has an interpreter and it runs some. */
+/* Appends the Python frames of the current thread, if any. */
 __noinline int stack_python(struct scratch *scratch, struct task_state *state)
 {
 	struct python_loop loop = {scratch, state};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* stack_v8.h: frames of JavaScript functions on the native stack of a thread. */
+/* stack_v8.h: JavaScript functions on a thread's native stack. */
 #ifndef GCPROF_STACK_V8_H
 #define GCPROF_STACK_V8_H
 
 #include "stack_python.h"
 
-/* What the callbacks of its loop get. */
+/* Argument of the loop's callback. */
 struct v8_loop {
 	struct scratch *scratch;
 };
@@ -20,7 +20,7 @@ static long stack_v8_count(uint32_t index, struct v8_loop *loop)
 	return stack_ends(stack_v8_count_step(loop->scratch));
 }
 
-/* Finds the line at which the function begins, and keeps what was counted. */
+/* Finds the first line of the function, and stores the line counts. */
 __noinline int stack_v8_line(struct scratch *scratch, const struct task_state *state)
 {
 	struct v8_loop loop = {scratch};
@@ -41,7 +41,7 @@ __noinline int stack_v8_line(struct scratch *scratch, const struct task_state *s
 	if (!v8_count_begin(&scratch->v8))
 		return 0;
 	bpf_loop(V8_COUNT_STEPS, stack_v8_count, &loop, 0);
-	/* Linux 6.1 wants a value that it knows to lie in a map. */
+	/* Linux 6.1 requires a value that it knows to be in a map. */
 	slot = scratch->slot;
 	same = bpf_map_lookup_elem(&scratches, &slot);
 	if (same && same->v8.lines.known)
@@ -56,7 +56,7 @@ __noinline int stack_v8_describe(struct scratch *scratch)
 	return 0;
 }
 
-/* Finds the function that the walk is at: not inlined, see walk_read_words(). */
+/* Finds the current function. Global: see walk_read_words(). */
 __noinline int stack_v8_innermost(struct scratch *scratch)
 {
 	return scratch && v8_innermost(&scratch->v8, &scratch->native, scratch->regs.di);
@@ -76,7 +76,7 @@ __noinline int stack_v8_find(struct scratch *scratch)
 	return 1;
 }
 
-/* As stack_native_frame() for a function of JavaScript; -1 if the walk is at none. */
+/* As stack_native_frame() for a JavaScript function; -1 if there is none. */
 __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *state)
 {
 	struct event_native *frame;
@@ -93,7 +93,7 @@ __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *
 		number = bytecode_report(scratch, state);
 		bytecode_keep(scratch, state, number);
 	}
-	/* Only now: Linux 6.1 forgets what is known of a number while other functions run. */
+	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
 	at = scratch->size;
 	asm volatile("" : "+r"(at));
 	if (at > sizeof(scratch->data) - sizeof(*frame))
@@ -109,7 +109,7 @@ __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
-/* Does the process have an engine? What is known of it goes to the scratch. */
+/* Copies the data of the process's engine to the scratch; false if it has none. */
 static __always_inline bool stack_v8_begin(struct scratch *scratch, const struct task_state *state)
 {
 	uint32_t process = bpf_get_current_pid_tgid() >> 32;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* syscall.bpf.c: pairs the begin and the end of system calls, thread by thread. */
+/* syscall.bpf.c: pairs the begins and ends of system calls, by thread. */
 #include "cost.h"
 #include "lock.h"
 #include "preempt.h"
 #include "syscall.h"
 #include "wait.h"
 
-/* Armed threads too: the exec that makes the program the program belongs to it. */
+/* Includes armed threads: the exec that starts the program belongs to it. */
 static __always_inline void syscall_begins(const struct pt_regs *regs, long number)
 {
 	struct task_state *state = filter_followed();
@@ -41,15 +41,15 @@ static __always_inline void syscall_mapped_code(uint32_t index)
 		process->mapped = bpf_ktime_get_ns();
 }
 
-/* After exec the registers are the first ones of the new program: there is no stack yet. */
+/* After exec the registers are the new program's initial ones: there is no stack yet. */
 static __always_inline bool syscall_is_exec(uint32_t number)
 {
 	return number == CALL_EXECVE || number == CALL_EXECVEAT;
 }
 
 /*
- * The call had begun while none were traced: all that is known is that it ends.
- * Threads that were made since have begun none: theirs is the end of their maker's.
+ * Ends a call that began while none were traced: only its end is known. A thread created since then
+ * began none; what ends there is its creator's call.
  */
 static __always_inline void syscall_ends_unbegun(struct task_state *state,
 						 const struct pt_regs *regs, int64_t result,
@@ -66,7 +66,7 @@ static __always_inline void syscall_ends_unbegun(struct task_state *state,
 	state->epoch = epoch;
 	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
 	state->compat = call_is_compat(bpf_get_current_task_btf());
-	state->gc_ns = ~0ull; /* unknown: none of it is charged */
+	state->gc_ns = ~0ull; /* unknown: no overlap is counted */
 	if (config.waits)
 		wait_begin_call(&state->waits);
 	syscall_time(state, &done);
@@ -86,10 +86,10 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 	if (!state || !calls_traced(epoch))
 		return;
 	if (config.waits && state->waits.ended)
-		wait_tell(state,
-			  syscall_is_exec(state->waits.number) ? NULL
-							       : wait_regs(&state->waits, regs),
-			  bpf_ktime_get_ns());
+		wait_report(state,
+			    syscall_is_exec(state->waits.number) ? NULL
+								 : wait_regs(&state->waits, regs),
+			    bpf_ktime_get_ns());
 	if (state->epoch != epoch) {
 		syscall_ends_unbegun(state, regs, result, epoch);
 		return;

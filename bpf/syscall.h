@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* syscall.h: what is done with a system call that ended: counted, timed, perhaps recorded. */
+/* syscall.h: counts and times a system call that ended, and decides whether it gets a record. */
 #ifndef GCPROF_SYSCALL_H
 #define GCPROF_SYSCALL_H
 
@@ -28,7 +28,7 @@ static const struct syscall_total syscall_total_zero;
 
 #define SYSCALL_NUMBERS 512 /* a power of two */
 
-/* Which argument of a call is a path, counted from 1; 0: none. */
+/* Number of the argument that is a path, from 1; 0: none. */
 const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 #define SYSCALL_ARGS(number, name, a, b, c) \
 	[number] = ARG_##a == ARG_PATH ? 1 : ARG_##b == ARG_PATH ? 2 : ARG_##c == ARG_PATH ? 3 : 0,
@@ -36,7 +36,7 @@ const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 #undef SYSCALL_ARGS
 };
 
-/* The totals of a call, made on first use. */
+/* The totals of a call, created on first use. */
 static __always_inline struct syscall_total *syscall_total_get(const struct task_state *state)
 {
 	struct syscall_key key = {
@@ -51,13 +51,13 @@ static __always_inline struct syscall_total *syscall_total_get(const struct task
 	return bpf_map_lookup_elem(&syscall_totals, &key);
 }
 
-/* The bucket as a number that the verifier knows nothing of, instead of one path for each. */
+/* Hides the bucket's value from the verifier, which would follow one path for each. */
 __noinline uint32_t syscall_bucket_unknown(uint64_t ns)
 {
 	return syscall_bucket(ns);
 }
 
-/* Not inlined either: each attempt has three ends. */
+/* Not inlined either: each attempt has three outcomes. */
 __noinline int syscall_total_raise(uint64_t *longest, uint64_t duration)
 {
 	if (!longest)
@@ -112,7 +112,7 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 	return 0;
 }
 
-/* `short_ns` is for users who want all calls: others gave a threshold themselves. */
+/* `short_ns` applies only to users who want all calls; others set a threshold themselves. */
 static __always_inline bool syscall_is_long(const struct syscall_done *done)
 {
 	if (config.syscalls != SYSCALLS_ALL)
@@ -122,9 +122,9 @@ static __always_inline bool syscall_is_long(const struct syscall_done *done)
 }
 
 /*
- * Of all, long calls and those that have to do with a collection: nearly always, since thousands
- * of threads can make more of them than a recorder could read. Others up to the rate. Returns how
- * many calls the record stands for; 0: there is to be none.
+ * Long calls, and calls that overlap a collection, nearly always get a record: thousands of threads
+ * can make more of them than the recorder can read. Others get one up to the rate. Returns how many
+ * calls the record stands for; 0: no record.
  */
 static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
 {
@@ -147,7 +147,7 @@ static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
 	return stands;
 }
 
-/* The path that a call was given; the memory may have changed since, but seldom does. */
+/* Copies the call's path argument. The memory may have changed since the call, but rarely does. */
 static __always_inline uint32_t syscall_path(struct scratch *scratch,
 					     const struct task_state *state)
 {
@@ -162,7 +162,7 @@ static __always_inline uint32_t syscall_path(struct scratch *scratch,
 	return bytes > 0 ? bytes : 0;
 }
 
-/* `denied`: to the viewer, which gets no argument, and of the result only an error. */
+/* `denied`: the viewer gets no arguments, and only the result's error. */
 static __always_inline void syscall_fill(struct event_syscall *event,
 					 const struct task_state *state,
 					 const struct syscall_done *done, bool denied)
@@ -213,7 +213,7 @@ static __always_inline void syscall_record(struct task_state *state,
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
 
-/* How long the open call took, and how much of that its process collected. */
+/* Sets the duration of the open call, and its overlap with collections. */
 __noinline int syscall_time(struct task_state *state, struct syscall_done *done)
 {
 	if (!state || !done)
@@ -231,8 +231,8 @@ __noinline int syscall_time(struct task_state *state, struct syscall_done *done)
 }
 
 /*
- * Ends the open call of the current thread. `regs` are those of user mode, NULL
- * where they mean nothing (any more).
+ * Ends the open call of the current thread. `regs` are its user registers; NULL where they are
+ * meaningless.
  */
 static __always_inline void syscall_end(struct task_state *state, int64_t result, uint32_t flags,
 					const struct pt_regs *regs)
@@ -252,7 +252,7 @@ static __always_inline void syscall_end(struct task_state *state, int64_t result
 		syscall_record(state, &done, regs);
 }
 
-/* The same for a thread that is not the current one and still in its call. */
+/* Ends the open call of another thread, which is still in it. */
 static __always_inline void syscall_end_of(struct task_struct *task, struct task_state *state,
 					   uint64_t now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* syscall_args.h: what an argument of a system call can be. */
+/* syscall_args.h: the types of system call arguments. */
 #ifndef GCPROF_SYSCALL_ARGS_H
 #define GCPROF_SYSCALL_ARGS_H
 
@@ -7,8 +7,8 @@
 enum syscall_arg {
 	ARG_NONE,    /* there is no such argument */
 	ARG_FD,      /* a file descriptor */
-	ARG_DIRFD,   /* one of a directory, or AT_FDCWD */
-	ARG_PATH,    /* the address of a path, which is read when the call is recorded */
+	ARG_DIRFD,   /* a directory's, or AT_FDCWD */
+	ARG_PATH,    /* the address of a path, read when the call is recorded */
 	ARG_ADDRESS, /* of memory */
 	ARG_SIZE,    /* bytes */
 	ARG_COUNT,   /* of things */
@@ -16,7 +16,7 @@ enum syscall_arg {
 	ARG_MODE,    /* shown in octal */
 	ARG_NUMBER,  /* unsigned */
 	ARG_SIGNED,
-	ARG_FUTEX, /* what futex() is to do */
+	ARG_FUTEX, /* the operation of futex() */
 };
 
 #endif

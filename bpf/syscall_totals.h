@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* syscall_totals.h: the exact totals of system calls, part of contract 2. */
+/* syscall_totals.h: exact totals of system calls; part of contract 2. */
 #ifndef GCPROF_SYSCALL_TOTALS_H
 #define GCPROF_SYSCALL_TOTALS_H
 
@@ -7,16 +7,16 @@
 #include <stdint.h>
 #endif
 
-/* In place of the number of futex() on the lock of an interpreter: see lock.h. */
+/* Replaces the number of futex() on an interpreter's lock: see lock.h. */
 #define SYSCALL_LOCK 511
 
-/* Exact totals, kept in the map `syscall_totals` and read by the recorder. */
+/* Exact totals, in the map `syscall_totals`, read by the recorder. */
 struct syscall_key {
 	uint32_t process; /* index */
 	uint32_t number;  /* bit 31: a 32-bit call */
 };
 
-/* Log-linear: four buckets for each power of two of nanoseconds. See syscall_bucket(). */
+/* Log-linear: four buckets per power of two of nanoseconds. See syscall_bucket(). */
 #define SYSCALL_BUCKETS 160
 
 struct syscall_total {
@@ -24,9 +24,9 @@ struct syscall_total {
 	uint64_t errors;
 	uint64_t total_ns;
 	uint64_t max_ns;
-	uint64_t gc_count; /* overlapped a collection of the same process */
-	uint64_t gc_ns;    /* and for so long, together */
-	uint64_t waits;    /* times that its thread was off the CPU, waiting for something */
+	uint64_t gc_count; /* calls that overlapped a collection of the same process */
+	uint64_t gc_ns;    /* total of these overlaps */
+	uint64_t waits;    /* times that the thread was off the CPU, blocked */
 	uint64_t wait_ns;
 	uint64_t wait_max; /* the longest, ns */
 	uint32_t histogram[SYSCALL_BUCKETS];
@@ -38,7 +38,7 @@ struct call_cpu {
 	uint64_t traced_ns;
 };
 
-/* The bucket of a duration; its lower edge is syscall_bucket_floor(bucket). */
+/* The bucket of a duration; its lower bound is syscall_bucket_floor(bucket). */
 static inline uint32_t syscall_bucket(uint64_t ns)
 {
 	uint32_t log = 0;
@@ -46,11 +46,11 @@ static inline uint32_t syscall_bucket(uint64_t ns)
 
 	if (ns < 4)
 		return (uint32_t)ns;
-	/* Without branches: the verifier would follow each way. */
+	/* Without branches: the verifier would follow each path. */
 	for (uint32_t step = 32; step; step >>= 1) {
 		uint64_t more = n >> step;
 
-		__asm__ volatile("" : "+r"(more)); /* the compiler would make branches of it */
+		__asm__ volatile("" : "+r"(more)); /* keeps the compiler from creating a branch */
 		more = step & (0 - ((0 - more) >> 63));
 		n >>= more;
 		log += (uint32_t)more;

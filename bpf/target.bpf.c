@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* target.bpf.c: finds the threads that a recording begins with, and for what joins a cgroup. */
+/* target.bpf.c: finds the threads that exist when a recording begins, and those that join a
+ * cgroup. */
 /*
- * The recorder runs the iterator until a turn finds nothing new: a thread that
- * one not yet known made behind the iterator's back is found by the next turn,
- * and those of known threads are reported by process_fork().
+ * The recorder repeats the iteration until a pass finds nothing new. A thread that an unknown
+ * thread created behind the iterator is found by the next pass; process_fork() reports those of
+ * known threads.
  */
 #include "preempt.h"
 #include "task.h"
 
-/* A thread of one of the processes that were named, or of any but the recorder's own. */
+/* A thread of a named process, or of any but the recorder's own. */
 static __always_inline void target_found(struct task_struct *task, uint32_t proc_pid)
 {
 	struct target_entry *entry = bpf_map_lookup_elem(&targets, &proc_pid);
@@ -57,7 +58,7 @@ static __always_inline void cgroup_joins(struct task_struct *leader)
 	__sync_fetch_and_add(&processes_moved, 1);
 }
 
-/* Set for the first thread only; the recorder finds the others. */
+/* Fires for the first thread only; the recorder finds the others. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_moved, struct cgroup *to, const char *path, struct task_struct *leader)
 {
@@ -70,7 +71,7 @@ static __always_inline void cgroup_gets(struct task_struct *child)
 		task_meet(child, TASK_ACTIVE);
 }
 
-/* A process outside may put a child right into the cgroup. */
+/* A process outside may create a child directly in the cgroup. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(cgroup_born, struct task_struct *parent, struct task_struct *child)
 {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* task.h: makes threads known: their state, their numbers in namespaces, their cgroup. */
+/* task.h: registers threads: their state, their numbers in namespaces, their cgroup. */
 #ifndef GCPROF_TASK_H
 #define GCPROF_TASK_H
 
 #include "call_cpu.h"
 #include "kernel_place.h"
 
-#define LEVELS_MAX                                                                   \
-	32 /* of pid namespaces: the kernel's own limit; of cgroups that are checked \
-	    */
+#define LEVELS_MAX 32 /* of pid namespaces: the kernel's limit; of cgroups checked */
 
 /* --- numbers in namespaces --------------------------------------------------- */
 
@@ -19,7 +17,7 @@ static __always_inline void upid_read(struct pid *pid, uint32_t level, struct up
 	bpf_probe_read_kernel(out, sizeof(*out), (void *)(at + level * sizeof(*out)));
 }
 
-/* The number of a thread in its own, innermost namespace. */
+/* The thread's number in its own, innermost namespace. */
 static __always_inline uint32_t task_ns_id(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -31,7 +29,7 @@ static __always_inline uint32_t task_ns_id(struct task_struct *task)
 	return upid.nr;
 }
 
-/* Its number where the recorder is; 0: it is not seen there. */
+/* The thread's number in the recorder's namespace; 0: not visible there. */
 static __always_inline uint32_t task_proc_id(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -44,7 +42,7 @@ static __always_inline uint32_t task_proc_id(struct task_struct *task)
 	return (uint64_t)upid.ns == recorder_namespace ? upid.nr : 0;
 }
 
-/* The current thread is the recorder: in which pid namespace does it see processes? */
+/* Remembers the recorder's pid namespace; the current thread is the recorder. */
 static __always_inline void recorder_remember(void)
 {
 	struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
@@ -57,7 +55,7 @@ static __always_inline void recorder_remember(void)
 	recorder_namespace = (uint64_t)upid.ns;
 }
 
-/* The recorder itself, or one of its processes that read files: never recorded unasked. */
+/* The recorder itself, or one of its child processes: only recorded if named. */
 static __always_inline bool task_is_recorder(struct task_struct *task)
 {
 	return task_proc_id(BPF_CORE_READ(task, group_leader)) == config.recorder ||
@@ -67,13 +65,13 @@ static __always_inline bool task_is_recorder(struct task_struct *task)
 /* --- cgroups ----------------------------------------------------------------- */
 
 /*
- * The step gets offsets with it: what is relocated in a function of its own is relocated
- * whether a program that calls it is loaded or not, a millisecond for each structure.
+ * The step receives offsets: relocations inside a function of its own would be done even if no
+ * program that calls it is loaded, at a millisecond per structure.
  */
 struct cgroup_search {
-	uint64_t first; /* address of the cgroup's list of ancestors */
-	uint32_t node;  /* offset of a cgroup's node, */
-	uint32_t id;    /* and of the node's number in that */
+	uint64_t first; /* of the cgroup's array of ancestors */
+	uint32_t node;  /* offset of a cgroup's node */
+	uint32_t id;    /* offset of the id in a node */
 	uint64_t found;
 };
 
@@ -91,7 +89,7 @@ static long cgroup_search_step(uint32_t level, struct cgroup_search *search)
 	return (long)search->found;
 }
 
-/* Is the thread in the cgroup that is recorded, or in one below it? */
+/* Is the thread in the recorded cgroup, or in one below it? */
 static __always_inline bool task_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
@@ -144,19 +142,19 @@ static __always_inline uint32_t process_remove_thread(uint32_t process)
 
 /* --- threads ----------------------------------------------------------------- */
 
-/* A new thread and one that is looked for may be the same: one of both may fill the state in. */
+/* A fork and an iterator may reach the same new thread: one of them may initialize it. */
 static __always_inline bool task_claim(struct task_state *state)
 {
 	return __sync_val_compare_and_swap(&state->flags, 0, TASK_MEETING) == 0;
 }
 
-/* Nothing of the thread is recorded any more but its CPU time; false if that was so before. */
+/* Stops recording the thread, except for its CPU time; false if that was done before. */
 static __always_inline bool task_end(struct task_state *state)
 {
 	return __sync_val_compare_and_swap(&state->flags, TASK_ACTIVE, TASK_ENDED) == TASK_ACTIVE;
 }
 
-/* The process index of a group, kept with its first thread; new if it had none. */
+/* The process index of a thread group, stored with its leader; assigned if there is none. */
 static __always_inline uint32_t task_process(struct task_state *leader)
 {
 	uint32_t fresh, known = *(volatile uint32_t *)&leader->process;
@@ -190,7 +188,7 @@ static __always_inline void task_emit(struct task_struct *task, const struct tas
 	emit_submit(event, &ring_process);
 }
 
-/* A thread that sleeps when it is met waits from now on, for all that is known. */
+/* A thread that sleeps when registered counts as waiting from now on. */
 static __always_inline void task_meet_wait(struct task_struct *task, struct task_waits *wait)
 {
 	int64_t number;
@@ -206,12 +204,12 @@ static __always_inline void task_meet_wait(struct task_struct *task, struct task
 }
 
 /*
- * Follows a thread that no fork made known. Returns its process's
- * index, 0 if it is ending or there is no memory. An ending thread may have
- * passed process_exit() before it had a state: the program that ends the state counts.
+ * Starts tracing a thread that no fork announced. Returns its process's index; 0 if it is exiting
+ * or there is no memory. An exiting thread may have passed process_exit() before it had a state;
+ * the program that ends the state accounts for it.
  *
- * Pointers are read with BPF_CORE_READ() where their address is enough: for each
- * one that is followed directly the verifier searches all of the kernel's BTF.
+ * Pointers are read with BPF_CORE_READ() where their address suffices: for each one that is
+ * followed directly, the verifier searches all of the kernel's BTF.
  */
 static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t flags)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* title.h: the command line of a process, which many servers overwrite with what they are doing. */
+/* title.h: command lines of processes, which many servers overwrite with their current activity. */
 /*
- * It is read by the process's own threads, whose memory is present then: from outside, by
- * /proc/PID/cmdline, a page that a file system never delivers would keep the reader for ever.
+ * Read by the process's own threads, because a read of /proc/PID/cmdline from outside would block
+ * forever on a page that a file system never delivers.
  */
 #ifndef GCPROF_TITLE_H
 #define GCPROF_TITLE_H
@@ -10,7 +10,7 @@
 #include "emit.h"
 #include "viewer.h"
 
-/* Fills a record in; false if there is nothing to be read. */
+/* Fills in a record; false if there is nothing to read. */
 static __always_inline bool title_read(struct event_title *event)
 {
 	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
@@ -26,7 +26,7 @@ static __always_inline bool title_read(struct event_title *event)
 		return 0;
 	if (size > sizeof(event->text))
 		size = sizeof(event->text);
-	/* The verifier of Linux 6.1 believes only the comparison that it sees last. */
+	/* The verifier of Linux 6.1 only uses the last comparison that it sees. */
 	asm volatile("" : "+r"(size));
 	if (size > sizeof(event->text))
 		return 0;
@@ -55,7 +55,7 @@ static __always_inline void title_emit(const struct task_state *state, uint64_t 
 		bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
 }
 
-/* The current thread's process may have another title by now. */
+/* Reads the title of the current thread's process again, if it is old enough. */
 static __always_inline void title_renew(const struct task_state *state, uint64_t now)
 {
 	struct process_state *process = bpf_map_lookup_elem(&processes, &state->process);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* v8_names.h: the name, the script and the line of a JavaScript function that walk_v8.h found. */
+/* v8_names.h: the name, script and line of a JavaScript function that walk_v8.h found. */
 #ifndef GCPROF_V8_NAMES_H
 #define GCPROF_V8_NAMES_H
 
@@ -7,7 +7,7 @@
 
 /* --- texts ---------------------------------------------------------------------------------- */
 
-/* One step from a string to its characters: the string that it leads to, or 0 at the end. */
+/* A step from a string to its characters: returns the string it refers to, or 0 at the end. */
 static inline uint64_t v8_text_step(struct walk_v8 *walk, uint64_t string)
 {
 	uint32_t type = v8_type(walk, string), length, offset = 0;
@@ -32,8 +32,8 @@ static inline uint64_t v8_text_step(struct walk_v8 *walk, uint64_t string)
 	default:
 		break;
 	}
-	/* Parts of parts are none: they have the string that is cut. Only texts that begin where
-	 * their string does are wanted. */
+	/* Slices refer to the sliced string, never to other slices. Only texts that begin at the
+	 * start of their string are wanted. */
 	return offset ? 0 : v8_field(walk, string, V8_STRING_OTHER);
 }
 
@@ -59,7 +59,7 @@ static inline int v8_is_text(const struct walk_v8 *walk, uint64_t string)
 
 /* --- names and places ----------------------------------------------------------------------- */
 
-/* Where in a ScopeInfo what follows the local variables begins. */
+/* Where the part after the local variables begins in a ScopeInfo. */
 static inline uint64_t v8_scope_rest(const struct walk_v8 *walk, uint64_t scope)
 {
 	uint64_t locals = v8_field(walk, scope, V8_SCOPE_LOCALS) >> V8_SMI_SHIFT;
@@ -73,9 +73,9 @@ static inline uint64_t v8_scope_rest(const struct walk_v8 *walk, uint64_t scope)
 }
 
 /*
- * Finds name and begin of the function. A ScopeInfo has, behind what it knows of variables: the
- * name or 0, a number, a name that was inferred or an object that is none, and then, up to V8 12,
- * the first and the last place in the source.
+ * Finds the function's name and begin. After its variables, a ScopeInfo has the name or 0, a
+ * number, an inferred name or an object that is not a string, and, up to V8 12, the first and last
+ * source position.
  */
 static inline void v8_describe(struct walk_v8 *walk)
 {
@@ -102,14 +102,15 @@ static inline void v8_describe(struct walk_v8 *walk)
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-/* How many characters of the block are ends of lines. */
+/* The number of line ends in the block. */
 static inline uint32_t v8_ends(const struct walk_v8 *walk)
 {
 	const uint32_t bits = walk->text.width == 1 ? 8 : 16;
 	const uint64_t ones = bits == 8 ? UINT64_C(0x0101010101010101)
 					: UINT64_C(0x0001000100010001);
 	const uint64_t low = ~(ones << (bits - 1)), end = '\n' * ones;
-	uint64_t sums = 0; /* one in each character's place: a block has fewer than 256 words */
+	uint64_t sums =
+		0; /* a sum in each character's position: a block has fewer than 256 words */
 
 	for (int i = 0; i < V8_BLOCK_WORDS; i++) {
 		uint64_t word = walk->block[i] ^ end;
@@ -117,7 +118,7 @@ static inline uint32_t v8_ends(const struct walk_v8 *walk)
 		/* The highest bit of each character that is 0 now. */
 		sums += ~(((word & low) + low) | word | low) >> (bits - 1);
 	}
-	/* Places are added in pairs, since 8 of 64 do not fit one. */
+	/* Add positions in pairs, since the sum of 8 does not fit one. */
 	if (bits == 8)
 		sums = (sums & UINT64_C(0x00ff00ff00ff00ff)) +
 		       (sums >> 8 & UINT64_C(0x00ff00ff00ff00ff));
@@ -125,8 +126,8 @@ static inline uint32_t v8_ends(const struct walk_v8 *walk)
 }
 
 /*
- * Begins to count lines up to where the function begins, from where they are known: `lines` has
- * what was counted of this script before. 0 if they cannot be counted.
+ * Starts counting lines up to the function's begin, from the last position that `lines` knows in
+ * this script. 0 if they cannot be counted.
  */
 static inline int v8_count_begin(struct walk_v8 *walk)
 {
@@ -145,7 +146,7 @@ static inline int v8_count_begin(struct walk_v8 *walk)
 	return 1;
 }
 
-/* Reads so many bytes of the source into the block, the rest of which is 0. */
+/* Reads `bytes` of the source into the block and zeroes the rest. */
 static inline long v8_read_block(struct walk_v8 *walk, uint32_t bytes)
 {
 	uint64_t from = walk->text.at + walk->counted;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* viewer.h: may the user who gets the profile know what a thread hands to the kernel? */
+/* viewer.h: may the user who gets the profile see what a thread passes to the kernel? */
 /*
- * A user who may call gcprof by sudo gets a recording of other users' processes, too. What only
- * they and root could find out, as by ptrace, is left out of it: paths and numbers that they
- * hand to system calls, results, and addresses. Counts, times and errors stay.
+ * Under sudo, a user may record other users' processes. The profile then omits what only those
+ * users and root could find out, as with ptrace: paths and numbers passed to system calls, results,
+ * and addresses. Counts, times and errors remain.
  */
 #ifndef GCPROF_VIEWER_H
 #define GCPROF_VIEWER_H
 
 #include "maps.h"
 
-/* As ptrace(2) decides: a program that changes its user on exec is root's only. */
+/* As in ptrace(2): a program that changes its user on exec is accessible to root only. */
 static __always_inline bool viewer_is_denied(struct task_struct *task)
 {
 	uint32_t viewer = config.viewer;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* wait.h: time off the CPU: how long a thread waited, why, and where it was. */
+/* wait.h: off-CPU time: the duration, reason and stack of a wait. */
 /*
- * The end of a wait is seen when another thread still has the CPU and its memory,
- * so the user stack cannot be walked then, and its begin comes too often to walk
- * it each time. But a thread that waits in a system call has the same user stack
- * until it leaves the call: the wait is reported when it does, or when it waits
- * again. Waits outside of calls (page faults, others that had the CPU) are rare:
- * the stack is walked at their begin, and goes ahead in a record of its own.
+ * When a wait ends, another thread still has the CPU and its memory, so the user stack cannot be
+ * walked; begins of waits are too frequent. But a thread that waits in a system call has the same
+ * user stack until it leaves the call: the wait is reported then, or when the thread waits again.
+ * Waits outside of calls (page faults, preemption) are rare: their stack is walked at the begin and
+ * emitted as a record of its own.
  */
 #ifndef GCPROF_WAIT_H
 #define GCPROF_WAIT_H
@@ -15,14 +14,14 @@
 #include "kernel_place.h"
 #include "stack.h"
 
-/* A record about a thread that is not the current one. */
+/* Sets the header's ids to those of a thread that is not the current one. */
 static __always_inline void wait_header_of(struct event_header *header, struct task_struct *task)
 {
 	header->pid = BPF_CORE_READ(task, tgid);
 	header->tid = BPF_CORE_READ(task, pid);
 }
 
-/* What the record says, and what was held back before it; `wait` is reported from now on. */
+/* Fills in the record, including unreported waits before it. They count as reported from now on. */
 static __always_inline void wait_fill(struct event_wait *event, struct task_waits *wait)
 {
 	uint32_t reason = wait->reason;
@@ -45,7 +44,7 @@ static __always_inline void wait_fill(struct event_wait *event, struct task_wait
 	wait->reported_ns[reason] = wait->ns[reason];
 }
 
-/* The stack of the current thread, which has these registers in user mode. */
+/* Appends the user stack of the current thread, which has these user registers. */
 static __always_inline void wait_stack(struct scratch *scratch, const struct pt_regs *regs,
 				       struct task_state *state)
 {
@@ -56,8 +55,8 @@ static __always_inline void wait_stack(struct scratch *scratch, const struct pt_
 }
 
 /*
- * Registers of user mode that go with a wait in a system call, or NULL: if calls were not
- * traced in between, the thread may have left it and be in another.
+ * User registers for a wait in a system call. NULL if calls were not traced in between: the thread
+ * may be in another call.
  */
 static __always_inline const struct pt_regs *wait_regs(const struct task_waits *wait,
 						       const struct pt_regs *regs)
@@ -66,8 +65,8 @@ static __always_inline const struct pt_regs *wait_regs(const struct task_waits *
 }
 
 /*
- * The record of the wait that is over, in a scratch: without its user stack, and as of the
- * current thread. NULL, and counted, if there is to be none.
+ * The record of the wait that ended, in a scratch, without its user stack; the header names the
+ * current thread. NULL if it is above the ceiling, or there is no scratch; both are counted.
  */
 static __always_inline struct scratch *wait_record(struct task_struct *task,
 						   struct task_state *state, uint64_t now)
@@ -97,9 +96,9 @@ static __always_inline void wait_emit_bare(struct scratch *scratch)
 	scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 }
 
-/* Reports the wait that is over, of the current thread; `regs` are those of user mode or NULL. */
-static __always_inline void wait_tell(struct task_state *state, const struct pt_regs *regs,
-				      uint64_t now)
+/* Reports the ended wait of the current thread; `regs` are its user registers or NULL. */
+static __always_inline void wait_report(struct task_state *state, const struct pt_regs *regs,
+					uint64_t now)
 {
 	struct scratch *scratch = wait_record(bpf_get_current_task_btf(), state, now);
 
@@ -112,15 +111,15 @@ static __always_inline void wait_tell(struct task_state *state, const struct pt_
 	state->waits.ended = 0;
 }
 
-/* The same of a thread that is not the current one: without its user stack. */
-static __always_inline void wait_tell_of(struct task_struct *task, struct task_state *state,
-					 uint64_t now)
+/* Reports the ended wait of another thread, without its user stack. */
+static __always_inline void wait_report_of(struct task_struct *task, struct task_state *state,
+					   uint64_t now)
 {
 	struct scratch *scratch = wait_record(task, state, now);
 
 	if (scratch) {
 		wait_header_of((struct event_header *)scratch->data, task);
-		/* The kernel adds it up when the thread has the CPU. */
+		/* The kernel updates it only when the thread gets the CPU. */
 		((struct event_wait *)scratch->data)->queued = 0;
 		wait_emit_bare(scratch);
 	}
@@ -128,8 +127,8 @@ static __always_inline void wait_tell_of(struct task_struct *task, struct task_s
 }
 
 /*
- * A record stands for the shorter waits before it, but not for those in other
- * calls: they are in the totals only.
+ * A record stands for the shorter waits before it, but not for those in other calls, which are in
+ * the totals only.
  */
 static __always_inline void wait_count_call(struct task_waits *wait)
 {
@@ -144,13 +143,13 @@ static __always_inline void wait_count_call(struct task_waits *wait)
 		wait->call_max = wait->length;
 }
 
-/* The thread begins a system call, in which it has not waited yet. */
+/* The thread begins a system call. */
 static __always_inline void wait_begin_call(struct task_waits *wait)
 {
 	wait->call_count = wait->call_ns = wait->call_max = 0;
 }
 
-/* The wait under way ends: counted, and to be reported if it was long enough. */
+/* Counts the current wait, which ended. It is reported if it was long enough. */
 static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 {
 	uint32_t reason = wait->reason;
@@ -169,7 +168,7 @@ static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 		wait->ended = now;
 }
 
-/* What the thread used so far. */
+/* Emits the usage of the thread so far. */
 static __always_inline void usage_emit(struct task_struct *task, struct task_state *state,
 				       uint64_t now, uint32_t goes_on)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* wake.bpf.c: a thread is woken: who let go of the lock that it waited for? */
+/* wake.bpf.c: finds the thread that ends a wait for a lock. */
 /*
- * Interrupts wake threads as well, and then the current thread has nothing to do with it. So only
- * waits for a futex count, and only if the current thread is in a call that ends such waits.
+ * Interrupts wake threads too; the current thread then has nothing to do with it. Only futex waits
+ * count, and only if the current thread is in a call that ends such waits.
  */
 #include "cost.h"
 #include "lock.h"

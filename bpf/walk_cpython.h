@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* walk_cpython.h: one step of a walk up the Python frames of a thread. */
 /*
- * Compiled into the BPF object and into the tests. A file that includes it first declares
+ * Compiled into the BPF object and into the tests. Before including it, a file declares
  *
  *	long cpython_read(void *to, uint32_t size, uint64_t from);
  *
- * which copies memory of the walked thread and returns 0, or an error.
+ * which copies memory of the walked thread and returns 0 or an error.
  *
  * The interpreter's loop (_PyEval_EvalFrameDefault) runs Python functions that call each other
- * without another C function: an activation. Each has something on its C stack whose address says
- * which native function it is: up to 3.11 a _PyCFrame, which leads to that of the activation that
- * called it; since 3.12 a frame of its own at the end of those that it runs. That is handed out as
- * a frame without a function.
+ * without another C function: an activation. Each activation has something on its C stack, whose
+ * address identifies the native function: up to 3.11 a _PyCFrame, which points to that of the
+ * calling activation; since 3.12 a frame at the end of the frames that it runs. It is returned as a
+ * frame without a function.
  *
- * Nothing that is read is trusted: a code object is known by its type, and the steps are bounded.
+ * Nothing that is read is trusted: code objects are verified by their type, and the steps are
+ * bounded.
  */
 #ifndef GCPROF_WALK_CPYTHON_H
 #define GCPROF_WALK_CPYTHON_H
@@ -21,22 +22,22 @@
 #include "cpython.h"
 #include "events.h"
 
-#define CPYTHON_THREADS_MAX 1024 /* steps to find one */
-#define CPYTHON_FRAMES_MAX  4096 /* that are read to find an activation */
+#define CPYTHON_THREADS_MAX 1024 /* steps of a search */
+#define CPYTHON_FRAMES_MAX  4096 /* read while looking for an activation */
 #define CPYTHON_FRAME_WORDS 10
 #define CPYTHON_CODE_WORDS  18
 
 struct walk_cpython {
 	struct cpython_layout layout;
-	uint64_t bias;                /* of its file */
-	uint64_t interpreter, thread; /* that the search is at */
-	uint64_t frame;               /* that the walk is at; 0: at the end */
-	uint64_t activation;          /* its _PyCFrame; 0: there is none */
-	uint64_t raw[16];             /* of the frame */
+	uint64_t bias;                /* load bias of its file */
+	uint64_t interpreter, thread; /* at which the search is */
+	uint64_t frame;               /* at which the walk is; 0: at the end */
+	uint64_t activation;          /* its _PyCFrame; 0: none */
+	uint64_t raw[16];             /* of the current frame */
 	uint64_t code, code_words[32];
 	uint64_t instruction;
 	uint32_t looked;  /* frames read */
-	uint32_t count;   /* handed out */
+	uint32_t count;   /* frames returned */
 	uint32_t quality; /* enum stack_quality, managed bits */
 	uint32_t reserved;
 };
@@ -60,7 +61,7 @@ static inline int cpython_is_thread(const struct walk_cpython *walk, uint64_t id
 	return cpython_field(walk, walk->thread, CPYTHON_THREAD_ID) == id;
 }
 
-/* A search begins: for a thread of all interpreters. */
+/* Starts a search through the threads of all interpreters. */
 static inline void cpython_search_begin(struct walk_cpython *walk)
 {
 	walk->thread = 0;
@@ -68,7 +69,7 @@ static inline void cpython_search_begin(struct walk_cpython *walk)
 		cpython_field(walk, walk->bias + walk->layout.runtime, CPYTHON_INTERPRETERS);
 }
 
-/* One step: 1 at the end, where `thread` is the one with this id, or 0. */
+/* One step: 1 at the end, when `thread` has this id or is 0. */
 static inline int cpython_search(struct walk_cpython *walk, uint64_t id)
 {
 	if (walk->thread && cpython_is_thread(walk, id))
@@ -84,7 +85,7 @@ static inline int cpython_search(struct walk_cpython *walk, uint64_t id)
 	return 0;
 }
 
-/* Begins a walk of the thread. */
+/* Starts a walk of the thread. */
 static inline void cpython_begin(struct walk_cpython *walk)
 {
 	walk->looked = 0;
@@ -99,7 +100,7 @@ static inline void cpython_begin(struct walk_cpython *walk)
 	walk->frame = cpython_field(walk, walk->activation, CPYTHON_CFRAME_FRAME);
 }
 
-/* A word of what was read, and a byte. */
+/* A word, or a byte, of what was read. */
 static inline uint64_t cpython_part(const uint64_t *raw, uint32_t offset, const uint32_t mask)
 {
 	return raw[offset / sizeof(uint64_t) & mask];
@@ -124,7 +125,7 @@ static inline uint64_t cpython_code_part(const struct walk_cpython *walk,
 	return cpython_part(walk->code_words, walk->layout.at[item], 31);
 }
 
-/* The line at which the function begins. */
+/* The first line of the function. */
 static inline uint32_t cpython_code_line(const struct walk_cpython *walk)
 {
 	uint32_t offset = walk->layout.at[CPYTHON_CODE_LINE];
@@ -133,7 +134,8 @@ static inline uint32_t cpython_code_line(const struct walk_cpython *walk)
 			  offset % sizeof(uint64_t) * 8);
 }
 
-/* The frame's function: `code`, `code_words` and `instruction`; false if it cannot be. */
+/* Reads the frame's function into `code`, `code_words` and `instruction`; false if it is
+ * invalid. */
 static inline int cpython_function(struct walk_cpython *walk)
 {
 	uint64_t begin;
@@ -146,19 +148,19 @@ static inline int cpython_function(struct walk_cpython *walk)
 		return 0;
 	begin = walk->code + walk->layout.at[CPYTHON_CODE_BYTECODE];
 	walk->instruction = cpython_frame_part(walk, CPYTHON_FRAME_INSTRUCTION);
-	/* In units of two bytes; before the first one it is just before it. */
+	/* In units of two bytes. Before the first instruction it points just before it. */
 	walk->instruction = walk->instruction > begin ? (walk->instruction - begin) / 2 : 0;
 	return 1;
 }
 
-/* What goes wrong ends the walk. */
+/* Ends the walk with an error. */
 static inline int cpython_fail(struct walk_cpython *walk, uint32_t quality)
 {
 	walk->quality |= quality;
 	return -1;
 }
 
-/* The outermost frame of an activation of 3.11 was handed out. */
+/* Leaves the outermost frame of an activation of 3.11. */
 static inline void cpython_leave(struct walk_cpython *walk)
 {
 	walk->activation = cpython_field(walk, walk->activation, CPYTHON_CFRAME_PREVIOUS);
@@ -167,9 +169,9 @@ static inline void cpython_leave(struct walk_cpython *walk)
 }
 
 /*
- * Reads the frame that the walk is at and goes on to its caller: 2 if it has a function; 1 if it
- * is an activation; 0 if it is left out; -1 at the end, whose manner is then in `quality`. *address
- * is where the activation lies on the C stack; 0: that is handed out later.
+ * Reads the current frame and goes to its caller: 2 if it has a function; 1 if it is an activation;
+ * 0 if it is left out; -1 at the end, with the reason in `quality`. *address is the activation's
+ * address on the C stack; 0: it is returned later.
  */
 static inline int cpython_next(struct walk_cpython *walk, uint64_t *address)
 {
@@ -194,7 +196,7 @@ static inline int cpython_next(struct walk_cpython *walk, uint64_t *address)
 	}
 	if (is_owned)
 		*address = 0;
-	/* Beyond that only the activation is looked for. */
+	/* Beyond that only the activation is wanted. */
 	if (walk->count >= MANAGED_DEPTH_MAX - 1) {
 		walk->quality |= STACK_MANAGED_CUT;
 		return is_owned ? 0 : -1;

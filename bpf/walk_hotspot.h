@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* walk_hotspot.h: one step of a walk up Java frames: compiled, interpreted, stubs. */
 /*
- * Used with walk_native.h, and compiled like it. The row walker comes to an address in a code
- * heap and this goes on: from a frame of HotSpot's to its caller, up to the call stub, which C++
- * calls Java by. HotSpot keeps no frame pointers:
+ * Used and compiled like walk_native.h. It takes over when the native walk reaches an address in a
+ * code heap, and goes from HotSpot frame to caller up to the call stub, through which C++ calls
+ * Java. HotSpot keeps no frame pointers:
  *
- *	compiled     frame size, return address and rbp on top of it; in the prologue and
- *	             behind the epilogue what the stack has so far; saved registers below it
+ *	compiled     by frame size, with return address and rbp at its top; in the prologue and
+ *	             after the epilogue what is on the stack so far; saved registers below
  *	native       the same for the wrapper of a native method, with rbp as frame pointer
  *	interpreted  rbp is the frame pointer: -8 sender's rsp, -24 Method, -64 bytecode
  *	adapters     only the return address
- *	stubs        frame size, or rbp, or the return address alone
- *	leaves       the return address, below it perhaps some registers
+ *	stubs        by frame size, or rbp, or the return address alone
+ *	leaves       the return address, possibly with some registers below
  *	barrier      by the nearest word that leads to Java code: the method that runs the virtual
  *	             thread. The frames between are in the heap
  *
- * Nothing that is read is trusted: each step goes up the stack or ends the walk, and searches
- * are bounded.
+ * Nothing that is read is trusted: each step goes up the stack or ends the walk, and searches are
+ * bounded.
  */
 #ifndef GCPROF_WALK_HOTSPOT_H
 #define GCPROF_WALK_HOTSPOT_H
@@ -27,7 +27,7 @@
 
 /* --- callers -------------------------------------------------------------------------------- */
 
-/* The caller: its registers, once the frame is left. */
+/* Sets the caller's registers. */
 static inline int hotspot_to(struct walk_hotspot *at, uint64_t ip, uint64_t sp, uint64_t bp)
 {
 	at->ip = ip;
@@ -36,7 +36,7 @@ static inline int hotspot_to(struct walk_hotspot *at, uint64_t ip, uint64_t sp, 
 	return ip != 0;
 }
 
-/* By a frame whose return address is at the end: `top` is what the caller's rsp will be. */
+/* With the return address at the end of the frame; `top` is the caller's rsp. */
 static inline int hotspot_by_end(struct walk_hotspot *at, struct walk_window *window, uint64_t top)
 {
 	uint64_t ip = hotspot_word(window, top - 8);
@@ -44,14 +44,14 @@ static inline int hotspot_by_end(struct walk_hotspot *at, struct walk_window *wi
 	return hotspot_to(at, ip, top, hotspot_word(window, top - 16));
 }
 
-/* The same, if that is a return address to Java code. */
+/* The same, if that is a return address in Java code. */
 static inline int hotspot_try_end(struct walk_hotspot *at, struct walk_window *window, uint64_t top)
 {
 	return hotspot_is_code(at, hotspot_word(window, top - 8)) &&
 	       hotspot_by_end(at, window, top);
 }
 
-/* Only the return address is on the stack, or rbp has been pushed as well. */
+/* Only the return address is on the stack, or rbp was pushed as well. */
 static inline int hotspot_try_leaf(struct walk_hotspot *at, struct walk_window *window)
 {
 	uint64_t ip = hotspot_word(window, at->low);
@@ -61,7 +61,7 @@ static inline int hotspot_try_leaf(struct walk_hotspot *at, struct walk_window *
 	return hotspot_try_end(at, window, at->low + 16);
 }
 
-/* By rbp, if it is a frame pointer not far from rsp. */
+/* By rbp, if it is a frame pointer close to rsp. */
 static inline int hotspot_try_frame(struct walk_hotspot *at, struct walk_window *window,
 				    uint64_t most)
 {
@@ -69,7 +69,7 @@ static inline int hotspot_try_frame(struct walk_hotspot *at, struct walk_window 
 	       hotspot_try_end(at, window, at->frame + 16);
 }
 
-/* The nearest return address to Java code: for stubs that move rsp as they like. */
+/* The nearest return address in Java code, for stubs that move rsp. */
 HOTSPOT_PART int hotspot_scan(struct walk_hotspot *at, struct walk_window *window)
 {
 	if (!at)
@@ -87,8 +87,7 @@ HOTSPOT_PART int hotspot_scan(struct walk_hotspot *at, struct walk_window *windo
 
 /* --- kinds of frames ------------------------------------------------------------------------ */
 
-/* Is this behind the part of the epilogue that gives the frame up? pop %rbp; the poll of the
- * return (cmp, ja); ret. */
+/* Is this in the epilogue, after the frame was released? pop %rbp; return poll (cmp, ja); ret. */
 static inline int hotspot_is_epilogue(uint64_t code)
 {
 	return (code & 0xff) == 0xc3 || (code & 0xff) == 0x5d || (code & 0xffffff) == 0xa73b49 ||
@@ -97,7 +96,7 @@ static inline int hotspot_is_epilogue(uint64_t code)
 		(code >> 48 & 0xff) == 0xc3);
 }
 
-/* Where the frame would have gone on, if it was deoptimised: its return address is the handler. */
+/* Where a deoptimised frame, whose return address is the handler, would have continued. */
 static inline uint64_t hotspot_original(struct walk_hotspot *at, struct walk_window *window)
 {
 	const uint64_t *value = at->space.value;
@@ -157,8 +156,7 @@ HOTSPOT_PART int hotspot_stub(struct walk_hotspot *at, struct walk_window *windo
 	       hotspot_scan(at, window);
 }
 
-/* An adapter may have taken the return address from the stack; it is in rax then, and the
- * sender's rsp in r13. */
+/* An adapter may have popped the return address; it is then in rax, and the sender's rsp in r13. */
 HOTSPOT_PART int hotspot_adapter(struct walk_hotspot *at, struct walk_window *window)
 {
 	if (!at)
@@ -172,7 +170,7 @@ HOTSPOT_PART int hotspot_adapter(struct walk_hotspot *at, struct walk_window *wi
 	return hotspot_scan(at, window);
 }
 
-/* The index of a bytecode in a method; HOTSPOT_NONE: it is not in there. */
+/* The index of a bytecode in a method; HOTSPOT_NONE: it is outside. */
 HOTSPOT_PART uint64_t hotspot_bci(const struct walk_hotspot *at, struct walk_window *window,
 				  uint64_t method, uint64_t bcp)
 {
@@ -188,8 +186,8 @@ HOTSPOT_PART uint64_t hotspot_bci(const struct walk_hotspot *at, struct walk_win
 	return constant && bci < size ? bci : HOTSPOT_NONE;
 }
 
-/* The frame is still being built: return address and sender's rsp are in registers, or are on the
- * stack. The method is in rbx. */
+/* The frame is being built: return address and sender's rsp are in registers or on the stack. The
+ * method is in rbx. */
 static inline int hotspot_entering(struct walk_hotspot *at, struct walk_window *window)
 {
 	uint64_t sender = at->r13;
@@ -204,10 +202,10 @@ static inline int hotspot_entering(struct walk_hotspot *at, struct walk_window *
 	return hotspot_try_leaf(at, window) && (at->sp = sender);
 }
 
-/* The frame is being left: it has gone, and the return address is in r13. */
+/* The frame is being torn down: it is gone, and the return address is in r13. */
 static inline int hotspot_leaving(struct walk_hotspot *at)
 {
-	/* The caller has come back already. */
+	/* Up to 256 bytes after r13, the return has happened already. */
 	if (at->here - at->r13 < 256 || !hotspot_is_code(at, at->r13))
 		return 0;
 	at->place = hotspot_code(at->here, 0);
@@ -242,7 +240,7 @@ HOTSPOT_PART int hotspot_interpreter(struct walk_hotspot *at, struct walk_window
 
 /* --- the step ------------------------------------------------------------------------------- */
 
-/* Takes the frame that the walk is at; its blob was found. */
+/* Takes the current frame, whose blob was found. */
 static inline void hotspot_take(struct walk_hotspot *at, const struct walk_native *walk)
 {
 	at->here = walk->ip;
@@ -251,12 +249,12 @@ static inline void hotspot_take(struct walk_hotspot *at, const struct walk_nativ
 	at->bx = walk->bx;
 	at->called = walk->called;
 	at->place = hotspot_code(walk->ip, 0);
-	/* Only the first function's are known. */
+	/* Known for the innermost function only. */
 	if (walk->count)
 		at->ax = at->r13 = 0;
 }
 
-/* Its caller: 1, or 0 if it is not found; `place` is filled in all the same. */
+/* Finds the caller: 1 if found, else 0; sets `place` in either case. */
 static inline int hotspot_caller(struct walk_hotspot *at, struct walk_window *window)
 {
 	switch (at->kind) {
@@ -279,7 +277,7 @@ static inline int hotspot_caller(struct walk_hotspot *at, struct walk_window *wi
 	}
 }
 
-/* Hands the frame out and goes on to the caller, if it was found: 1, or 0 at the end. */
+/* Returns the frame and goes to the caller, if it was found: 1, or 0 at the end. */
 static inline int hotspot_up(const struct walk_hotspot *at, struct walk_native *walk, int found,
 			     struct event_native *out)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* walk_managed.h: one step of a walk up the shadow stack of a thread. */
+/* walk_managed.h: one step of a walk up a thread's shadow stack. */
 /*
- * See gc/provider/frame.h for what is read and walk_native.h for walk_read(). Frames
- * must be aligned, must not overlap, and lie above their callees, with one
- * exception: where functions were inlined into each other, the compiler may lay
- * their frames in any order within one native frame. So a few steps back in a
- * row, not far, are allowed. A walk that meets anything else is marked
- * STACK_MANAGED_TORN and keeps what it has.
+ * gc/provider/frame.h defines what is read, walk_native.h has walk_read(). Frames must be aligned,
+ * must not overlap, and must lie above their callees, with one exception: the compiler may lay out
+ * the frames of functions inlined into each other in any order. A few short steps back in a row are
+ * therefore allowed. A walk that finds anything else is marked STACK_MANAGED_TORN and keeps the
+ * frames so far.
  */
 #ifndef GCPROF_WALK_MANAGED_H
 #define GCPROF_WALK_MANAGED_H
@@ -18,12 +17,12 @@
 #define WALK_BACK_STEPS 8    /* in a row */
 
 struct walk_managed {
-	uint64_t frame;   /* the frame that the walk is at, 0: at the end */
-	uint64_t last;    /* the one before, 0: none */
-	uint64_t highest; /* of all before */
+	uint64_t frame;   /* the current frame, 0: at the end */
+	uint64_t last;    /* the previous frame, 0: none */
+	uint64_t highest; /* of all previous frames */
 	uint32_t back;    /* steps since the highest */
 	uint32_t looked;  /* frames read */
-	uint32_t count;   /* frames with a function, handed out */
+	uint32_t count;   /* frames with a function returned */
 	uint32_t quality; /* enum stack_quality, managed bits */
 };
 
@@ -42,7 +41,7 @@ static inline void walk_managed_begin(struct walk_managed *walk, uint64_t anchor
 	walk->frame = top.top;
 }
 
-/* May a frame at this address call the one before? Counts the steps back. */
+/* May a frame at this address be the caller of the previous one? Counts steps back. */
 static inline int walk_managed_follows(struct walk_managed *walk, uint64_t frame)
 {
 	uint64_t last = walk->last;
@@ -59,9 +58,8 @@ static inline int walk_managed_follows(struct walk_managed *walk, uint64_t frame
 }
 
 /*
- * Reads the frame that the walk is at and goes on to its caller: 1 if the frame
- * belongs to a function, which is now *out; 0 if it holds roots only; -1 at the
- * end, whose manner is then in `quality`.
+ * Reads the current frame and goes to its caller: 1 if the frame belongs to a function, now in
+ * *out; 0 if it holds roots only; -1 at the end, with the reason in `quality`.
  */
 static inline int walk_managed_next(struct walk_managed *walk, struct walk_window *window,
 				    struct event_managed *out)

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* walk_native.h: one step of a walk up the native stack of a thread. */
+/* walk_native.h: one step of a walk up a thread's native stack. */
 /*
- * Compiled into the BPF object and into the tests. A file that includes it first
- * declares
+ * Compiled into the BPF object and into the tests. Before including it, a file declares
  *
  *	long walk_read(struct walk_window *window, void *to, uint32_t size, uint64_t from);
  *
- * which copies memory of the walked thread and returns 0, or an error, and
+ * which copies memory of the walked thread and returns 0 or an error, and
  *
  *	int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *rule);
  *
- * which finds the rule for an instruction: 1, or 0 if there is none. Window and
- * rows belong to the file that declares these; both may be NULL.
+ * which finds the rule for an instruction: 1, or 0 if there is none. Window and rows belong to that
+ * file; both may be NULL.
  *
- * Where a rule is known (unwind_rows.h) it says where the caller's registers
- * are. Elsewhere the frame pointer is followed, as if the function kept one:
+ * A rule (unwind_rows.h) says where the caller's registers are. Without a rule the walk follows the
+ * frame pointer, as if the function kept one:
  *
  *	frame + 8   return address
  *	frame       the caller's frame pointer
  *
- * Nothing that is read is trusted. A frame has to be aligned and to lie above
- * the previous one, so the walk ends even on memory made to mislead it. Only a
- * signal may have interrupted code on any other stack, in either direction; such
- * steps are bounded by the greatest depth. The outermost function is known by
- * its rule, or by a frame pointer or a return address of 0. All other ends are
- * marked STACK_USER_END.
+ * Nothing that is read is trusted. A frame must be aligned and lie above the previous one, so the
+ * walk ends even on hostile memory. Only a signal may have interrupted code on any other stack, in
+ * either direction; the depth limit bounds such steps. The outermost function is recognized by its
+ * rule, or by a frame pointer or return address of 0. All other ends are marked STACK_USER_END.
  */
 #ifndef GCPROF_WALK_NATIVE_H
 #define GCPROF_WALK_NATIVE_H
@@ -36,18 +33,18 @@
 #define WALK_ADDRESS_END (UINT64_C(1) << 56)
 
 struct walk_native {
-	uint64_t ip, sp, bp, bx; /* of the function that the walk is at */
-	uint64_t fiber;          /* that the thread runs; 0: none, or the walk is on its stack */
-	uint64_t cfa;            /* its CFA; 0: not known, its frame pointer is followed */
+	uint64_t ip, sp, bp, bx; /* of the current function */
+	uint64_t fiber;          /* of the thread; 0: none, or the walk is already on its stack */
+	uint64_t cfa;            /* 0: unknown; the frame pointer is followed */
 	uint32_t called;         /* 1: `ip` is a return address */
-	uint32_t count;          /* functions handed out */
+	uint32_t count;          /* functions returned */
 	uint32_t quality;        /* enum stack_quality, user bits */
-	uint32_t guessed;        /* functions whose frame pointer was followed, or was the end */
+	uint32_t guessed;        /* functions without a rule: frame pointer followed, or the end */
 	uint32_t keeps;          /* 1: code without rows is known to keep frame pointers */
 	struct unwind_rule rule; /* of the function, if `cfa` is known */
 };
 
-/* Begins a walk with the registers of the thread. */
+/* Starts a walk with the thread's registers. */
 static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint64_t sp,
 				     uint64_t bp, uint64_t bx)
 {
@@ -63,7 +60,7 @@ static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint
 	walk->keeps = 0;
 }
 
-/* The CFA that a rule says, 0 if that cannot be: memory that cannot be read, or a step back. */
+/* The CFA by the rule; 0 if impossible: unreadable memory, or a step back. */
 static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct walk_window *window)
 {
 	uint32_t kind = walk->rule.cfa & ~UNWIND_CFA_SIGNAL;
@@ -94,20 +91,20 @@ static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct wa
 	return cfa > walk->sp && cfa % 8 == 0 ? cfa : 0;
 }
 
-/* Finds the rule of the function that the walk is at: 1, or 0 if it is at none. */
+/* Finds the rule of the current function: 1, or 0 if there is no function. */
 static inline int walk_native_find(struct walk_native *walk, struct walk_rows *rows)
 {
 	if (walk->count == 0 && walk->ip < WALK_ADDRESS_MIN) {
 		walk->quality |= STACK_USER_FAILED;
 		return 0;
 	}
-	/* A return address may already belong to the next function: the call does not. */
+	/* A return address may belong to the next function; the call does not. */
 	if (!walk_rule(rows, walk->ip - walk->called, &walk->rule))
 		walk->rule.cfa = UNWIND_CFA_NONE;
 	return 1;
 }
 
-/* The function that the walk is at, once its rule was looked for. */
+/* Returns the current function, after its rule was looked up. */
 static inline void walk_native_get(struct walk_native *walk, struct walk_window *window,
 				   struct event_native *out)
 {
@@ -117,7 +114,7 @@ static inline void walk_native_get(struct walk_native *walk, struct walk_window 
 	walk->count++;
 }
 
-/* A register of the caller into *value, which is the callee's so far. */
+/* Replaces *value, the callee's register, with the caller's. */
 static inline long walk_native_place(const struct walk_native *walk, struct walk_window *window,
 				     uint32_t place, int64_t offset, uint64_t *value)
 {
@@ -135,7 +132,7 @@ static inline long walk_native_place(const struct walk_native *walk, struct walk
 	return walk_read(window, value, sizeof(*value), base);
 }
 
-/* Return address and rbp of the caller; where they lie side by side, they are read together. */
+/* Return address and rbp of the caller; read together where they are adjacent. */
 static inline long walk_native_pair(const struct walk_native *walk, struct walk_window *window,
 				    uint64_t *ip, uint64_t *bp)
 {
@@ -154,7 +151,7 @@ static inline long walk_native_pair(const struct walk_native *walk, struct walk_
 	return err ? err : walk_native_place(walk, window, rule->bp, rule->bp_offset, bp);
 }
 
-/* Goes on where the fiber has left its stack: 0 if it has not. */
+/* Continues where the fiber left its stack: 0 if there is no such place. */
 static inline int walk_native_to_fiber(struct walk_native *walk, struct walk_window *window)
 {
 	uint64_t fiber = walk->fiber, sp = 0, ip = 0, bp = 0;
@@ -173,7 +170,7 @@ static inline int walk_native_to_fiber(struct walk_native *walk, struct walk_win
 	return 1;
 }
 
-/* Goes on by the rule. As walk_native_up(), but for the depth. */
+/* Follows the rule. As walk_native_up(), without the depth limit. */
 static inline int walk_native_by_rule(struct walk_native *walk, struct walk_window *window)
 {
 	uint64_t ip = 0, bp = walk->bp, bx = walk->bx;
@@ -195,7 +192,7 @@ static inline int walk_native_by_rule(struct walk_native *walk, struct walk_wind
 	return 1;
 }
 
-/* Goes on by the frame pointer. As walk_native_up(), but for the depth. */
+/* Follows the frame pointer. As walk_native_up(), without the depth limit. */
 static inline int walk_native_by_frame(struct walk_native *walk, struct walk_window *window)
 {
 	uint64_t pair[2] = {0, 0};
@@ -216,7 +213,7 @@ static inline int walk_native_by_frame(struct walk_native *walk, struct walk_win
 	return 1;
 }
 
-/* Goes on to the caller: 1, or 0 at the end, whose manner is then in `quality`. */
+/* Goes to the caller: 1, or 0 at the end, with the reason in `quality`. */
 static inline int walk_native_up(struct walk_native *walk, struct walk_window *window)
 {
 	int found = walk->cfa ? walk_native_by_rule(walk, window)

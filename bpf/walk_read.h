@@ -6,35 +6,33 @@
 #include "kernel.h"
 
 /*
- * Frames lie close together, and reading a kilobyte costs hardly more than
- * reading a word: most of the price is entering and leaving user memory. So
- * memory is read by blocks, and the last ones are kept: the native and the
- * managed frames of a thread lie on the same stretch of its stack. A block is
- * aligned to its size, so all of it is there if any of it is.
+ * Reading a kilobyte costs hardly more than reading a word, since most of the price is entering and
+ * leaving user memory. Memory is therefore read in blocks, and the last ones are kept: native and
+ * managed frames lie close together. A block is aligned to its size, so either all of it is present
+ * or nothing.
  */
 #define WALK_BLOCK_BYTES 1024
 #define WALK_BLOCKS      8
 #define WALK_READ_MAX    16
 
 struct walk_block {
-	uint64_t base; /* address of the first byte, 0: nothing was read */
+	uint64_t base; /* of the first byte, 0: empty */
 	uint64_t words[WALK_BLOCK_BYTES / sizeof(uint64_t)];
 };
 
 struct walk_window {
-	struct walk_block blocks[WALK_BLOCKS]; /* by address modulo their number */
-	uint64_t words[2];                     /* what was read last */
+	struct walk_block blocks[WALK_BLOCKS]; /* indexed by address modulo their number */
+	uint64_t words[2];                     /* the words read last */
 };
 
-/* Forgets what was read: the memory has changed since. */
+/* Forgets all blocks, after the memory has changed. */
 static __always_inline void walk_window_clear(struct walk_window *window)
 {
 	for (int i = 0; i < WALK_BLOCKS; i++)
 		window->blocks[i].base = 0;
 }
 
-/* Reads two words into window->words, or only the first of them (`size` 8). Returns 0 or an error.
- */
+/* Reads two words, or one (`size` 8), into window->words. Returns 0 or an error. */
 static __always_inline int walk_read_here(struct walk_window *window, uint32_t size, uint64_t from)
 {
 	uint64_t at = from % WALK_BLOCK_BYTES;
@@ -58,19 +56,16 @@ static __always_inline int walk_read_here(struct walk_window *window, uint32_t s
 	return 0;
 }
 
-/*
- * The same, not inlined: the verifier checks its ways once, and not again for each
- * caller and each way that led there.
- */
+/* The same as a global function: the verifier checks it once, not for each caller and path. */
 __noinline int walk_read_words(struct walk_window *window, uint32_t size, uint64_t from)
 {
 	return walk_read_here(window, size, from);
 }
 
 /*
- * Copies 8 or 16 bytes of the current thread's memory, through a window if one
- * is given. Never sleeps: what is not resident is an error. Whole words, since
- * bytes of unknown alignment would be copied one by one.
+ * Copies 8 or 16 bytes of the current thread's memory, through a window if one is given. Never
+ * sleeps: a page that is not resident is an error. Copies whole words, because bytes of unknown
+ * alignment would be copied one by one.
  */
 static __always_inline long walk_read(struct walk_window *window, void *to, const uint32_t size,
 				      uint64_t from)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* walk_rows.h: finds the unwind rule of an instruction in the maps that the recorder fills. */
+/* walk_rows.h: looks up the unwind rule of an instruction in the maps that the recorder fills. */
 #ifndef GCPROF_WALK_ROWS_H
 #define GCPROF_WALK_ROWS_H
 
@@ -8,7 +8,7 @@
 #include "interpreters.h"
 #include "unwind_rows.h"
 
-/* Which table a process (thread group) has. Entries of a fork are made here, see process.bpf.c. */
+/* The table of a process. The kernel side adds entries on a fork, see process.bpf.c. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -52,7 +52,7 @@ struct unwind_chunk {
 	unwind_row rows[UNWIND_CHUNK_ROWS];
 };
 
-/* The recorder writes through a mapping, made as rows come. */
+/* The recorder writes through a memory mapping, created on demand. */
 struct unwind_chunk_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -69,8 +69,8 @@ struct {
 } unwind_chunks SEC(".maps");
 
 /*
- * Chunk 0 is there from the start: putting a map into another one makes the
- * recorder wait for some milliseconds, in which the program would have no rows.
+ * Chunk 0 always exists: adding a map to this one takes the recorder some milliseconds, in which
+ * the program would have no rows.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -80,7 +80,7 @@ struct {
 	__type(value, struct unwind_chunk);
 } unwind_first_chunk SEC(".maps");
 
-/* Libraries of Java virtual machines, by the number in struct unwind_table, less one. */
+/* Java virtual machine libraries, by the number in struct unwind_table, less one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, HOTSPOT_FILES_MAX);
@@ -88,7 +88,7 @@ struct {
 	__type(value, struct hotspot_layout);
 } hotspot_files SEC(".maps");
 
-/* What was read of processes, by their tables: a table never changes, and neither do code heaps. */
+/* Data read from processes, by table: tables are immutable, and code heaps do not move. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -97,9 +97,8 @@ struct {
 } hotspot_spaces SEC(".maps");
 
 /*
- * Samples meet the same few instructions again and again, so the rules that were
- * found are kept. They stay right: a table never changes, its number is never
- * used again, and the rows that it leads to stay as long as it does.
+ * Cache of rules, since samples hit the same few instructions repeatedly. Entries stay valid:
+ * tables are immutable, their numbers are never reused, and their rows stay as long as the table.
  */
 #define WALK_RULES_SHIFT 9
 
@@ -112,20 +111,20 @@ struct walk_found {
 
 struct walk_rules {
 	struct unwind_mapping
-		mapping; /* of this walk's last instruction: the next often has the same */
-	uint32_t table;  /* the number of this walk's */
-	uint32_t bare;   /* 1: it met code of a file that no rule covers */
+		mapping; /* of the last instruction: the next is often in the same one */
+	uint32_t table;  /* number of this walk's table */
+	uint32_t bare;   /* 1: the walk found code of a file that no rule covers */
 	struct walk_found found[1 << WALK_RULES_SHIFT]; /* by hash of the instruction */
 };
 
-/* On the stack, of which there is little, and the verifier follows each value in it: what can be is
- * in walk_rules. */
+/* On the stack, which is short, and the verifier tracks each value in it. Other state is in
+ * walk_rules. */
 struct walk_rows {
 	const struct unwind_table *table; /* NULL: no rows for this process */
 	struct walk_rules *rules;
 };
 
-/* The rows of the current thread's process, if they are of the program that it runs. */
+/* Finds the rows of the current thread's process, if they belong to its current program. */
 static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_rules *rules,
 					    uint64_t image)
 {
@@ -145,7 +144,7 @@ static __always_inline void walk_rows_begin(struct walk_rows *rows, struct walk_
 	rows->table = bpf_map_lookup_elem(&unwind_tables, &id);
 }
 
-/* Not inlined either, for the same reason: see walk_rows_number(). */
+/* Global, for the same reason as walk_rows_number(). */
 __noinline uint32_t walk_rows_mapping_number(const struct unwind_table *table, uint64_t ip)
 {
 	return table ? unwind_find_mapping(table, ip) : UNWIND_MAPPINGS;
@@ -169,8 +168,8 @@ static __always_inline int walk_rows_mapping(const struct walk_rows *rows, uint6
 }
 
 /*
- * The number of the rule for byte `low` of a page, 0: none. Not inlined, since
- * the verifier then checks the search once, and not again for each way out of it.
+ * The number of the rule for byte `low` of a page, 0: none. Global: the verifier checks the search
+ * once and not for each way out of it.
  */
 __noinline uint32_t walk_rows_number(uint32_t index, uint32_t low)
 {

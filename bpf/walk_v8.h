@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* walk_v8.h: which JavaScript function a frame of V8 belongs to, and what its name needs. */
+/* walk_v8.h: finds the JavaScript function of a V8 frame, and what its name needs. */
 /*
- * Used with walk_native.h, and compiled like it. All code of V8's keeps frame pointers, so the
- * native walk goes on by them. A frame of a function, interpreted or compiled in whatever way, has
- * its context and the JSFunction at fixed places below; other frames have a small number there.
+ * Used and compiled like walk_native.h. All code of V8 keeps frame pointers, so the native walk
+ * follows them. The frame of a function, interpreted or compiled, has its context and the
+ * JSFunction at fixed offsets; other frames have a small integer there.
  *
- * The collector moves objects, also those that are read here. So a function is known by what
- * it has (the number of its script, which is never used again, and its place in there), and its
- * name and line are found at once, while the thread stands still.
+ * The collector moves these objects. A function is therefore identified by its contents (the number
+ * of its script, which is never reused, and its position in it), and its name and line are read at
+ * once, while the thread is stopped here.
  *
- * Nothing that is read is trusted: objects are known by the types in their maps, and steps are
+ * Nothing that is read is trusted: objects are verified by the types in their maps, and steps are
  * bounded.
  */
 #ifndef GCPROF_WALK_V8_H
@@ -18,12 +18,12 @@
 #include "events.h"
 #include "v8.h"
 
-#define V8_NAME_WORDS  8 /* of a ScopeInfo that can have a name */
+#define V8_NAME_WORDS  8 /* of a ScopeInfo, enough for a name */
 #define V8_CHECK_BYTES 14
 #define V8_TEXT_STEPS  4 /* from a string to its characters */
 #define V8_BLOCK_WORDS 32
 #define V8_BLOCK       256 /* bytes */
-/* Lines of a source are counted once; from each such piece on it is known how many there were. */
+/* Lines of a source are counted once; the count before each such piece is kept. */
 #define V8_PIECE_SHIFT 16
 #define V8_PIECES      32
 
@@ -34,9 +34,9 @@
 #endif
 
 struct v8_text {
-	uint64_t at;     /* its characters; 0: there are none */
+	uint64_t at;     /* of its characters; 0: none */
 	uint32_t length; /* characters */
-	uint32_t width;  /* bytes of each: 1 or 2 */
+	uint32_t width;  /* bytes per character: 1 or 2 */
 };
 
 /* Lines before each piece of a source, as far as they were counted. */
@@ -48,19 +48,19 @@ struct v8_lines {
 
 struct walk_v8 {
 	struct v8_layout layout;
-	uint64_t shared, words[V8_SHARED_WORDS]; /* of the function that was found */
+	uint64_t shared, words[V8_SHARED_WORDS]; /* of the function found */
 	uint64_t script, source;
 	uint64_t code[6];  /* around the instruction of the innermost function */
-	uint32_t made;     /* 1: that is code made at run time */
-	uint32_t no_frame; /* 1: of the function only the return address is on the stack */
+	uint32_t made;     /* 1: the code was generated at run time */
+	uint32_t no_frame; /* 1: only the function's return address is on the stack */
 	uint64_t name[V8_NAME_WORDS];
 	uint64_t block[V8_BLOCK_WORDS];
 	struct v8_text text;
 	struct v8_lines lines;
 	uint64_t function; /* its name, if it has one */
-	uint32_t begin;    /* characters of the source before it */
-	uint32_t counted;  /* of these, bytes in which lines were counted */
-	uint32_t line;     /* where it begins; 0: not known */
+	uint32_t begin;    /* offset in the source, characters */
+	uint32_t counted;  /* bytes in which lines were counted */
+	uint32_t line;     /* first line; 0: unknown */
 	uint32_t reserved;
 };
 
@@ -84,13 +84,13 @@ static inline uint64_t v8_field(const struct walk_v8 *walk, uint64_t object,
 	return v8_word(object - V8_TAG + walk->layout.at[item]);
 }
 
-/* The upper half of a word that lies at a multiple of 4. */
+/* Half of a word, at a multiple of 4. */
 static inline uint64_t v8_half(uint64_t at)
 {
 	return (uint32_t)(v8_word(at & ~UINT64_C(7)) >> (at & 4) * 8);
 }
 
-/* What an object is; 0xffff if it is none, or cannot be read. */
+/* The type of an object; 0xffff if it is none, or unreadable. */
 static inline uint32_t v8_type(const struct walk_v8 *walk, uint64_t object)
 {
 	uint64_t map = v8_is_object(object) ? v8_word(object - V8_TAG) : 0;
@@ -107,7 +107,7 @@ static inline uint64_t v8_shared(const struct walk_v8 *walk, const enum v8_item 
 
 /* --- functions ------------------------------------------------------------------------------ */
 
-/* Finds what is known of a JSFunction: 1, or 0 if it is none of a script. */
+/* Reads the data of a JSFunction: 1, or 0 if it does not belong to a script. */
 V8_PART int v8_function(struct walk_v8 *walk, uint64_t function)
 {
 	if (!walk || !v8_is_object(function))
@@ -121,7 +121,7 @@ V8_PART int v8_function(struct walk_v8 *walk, uint64_t function)
 	return v8_type(walk, walk->script) == walk->layout.at[V8_TYPE_SCRIPT];
 }
 
-/* The same for the frame with this frame pointer, on a stack that reaches down to `sp`. */
+/* The same for the function of this frame, on a stack whose end is `sp`. */
 static inline int v8_frame(struct walk_v8 *walk, struct walk_window *window, uint64_t frame,
 			   uint64_t sp)
 {
@@ -134,7 +134,7 @@ static inline int v8_frame(struct walk_v8 *walk, struct walk_window *window, uin
 	return v8_is_object(pair[1]) && v8_function(walk, pair[0]);
 }
 
-/* The instruction, as bytes of a word, and the one before it. */
+/* Eight bytes of code, from `distance` bytes after the instruction on. */
 static inline uint64_t v8_code(const struct walk_v8 *walk, uint32_t distance)
 {
 	uint32_t at = 1 + distance / 8, shift = distance % 8 * 8;
@@ -143,7 +143,7 @@ static inline uint64_t v8_code(const struct walk_v8 *walk, uint32_t distance)
 		     : walk->code[at];
 }
 
-/* push %rbp; mov %rsp,%rbp comes next, behind no more than a check that the code is still valid. */
+/* Is push %rbp; mov %rsp,%rbp next, after at most a check that the code is still valid? */
 static inline int v8_is_entry(const struct walk_v8 *walk)
 {
 	UNROLL
@@ -153,7 +153,7 @@ static inline int v8_is_entry(const struct walk_v8 *walk)
 	return 0;
 }
 
-/* Behind pop %rbp: cmp $n,%rcx, by which the number of arguments is compared; jg; ret; pop %r10. */
+/* After pop %rbp: cmp $n,%rcx, which compares the number of arguments; jg; ret; pop %r10. */
 static inline int v8_is_return(uint64_t code)
 {
 	return (code & 0xffffff) == 0xf98348 || (code & 0xff) == 0x7f || (code & 0xff) == 0xc2 ||
@@ -161,9 +161,9 @@ static inline int v8_is_return(uint64_t code)
 }
 
 /*
- * Finds the innermost function where it has no frame yet: the JSFunction is in rdi then. Where it
- * has none any more, its old one is still below the stack, and the walk goes on with that. 0: it
- * has a frame, as far as the code says.
+ * Finds the innermost function if it has no frame yet; the JSFunction is then in rdi. If the frame
+ * is already gone, it is still below the stack, and the walk continues with that. 0: the function
+ * has a frame, as far as the code shows.
  */
 static inline int v8_innermost(struct walk_v8 *walk, struct walk_native *native, uint64_t rdi)
 {
@@ -189,7 +189,7 @@ static inline int v8_innermost(struct walk_v8 *walk, struct walk_native *native,
 	return (int)walk->no_frame;
 }
 
-/* Goes on to the caller of a function without a frame. */
+/* Goes to the caller of a function without a frame. */
 static inline int v8_up(struct walk_native *native, struct walk_window *window)
 {
 	uint64_t ip = 0;
@@ -205,7 +205,7 @@ static inline int v8_up(struct walk_native *native, struct walk_window *window)
 	return 1;
 }
 
-/* What tells the function from another one that lies at the same address, then or later. */
+/* Distinguishes the function from others at the same address. */
 static inline uint64_t v8_print(const struct walk_v8 *walk)
 {
 	uint64_t print = v8_shared(walk, V8_SHARED_NAME);

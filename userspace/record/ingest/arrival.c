@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arrival.c: attaches to the probes of mapped files, and has their programs know of the recorder.
- */
+/* arrival.c: attaches to the probes of mapped files, and notifies their programs of the
+ * recorder. */
 #include "arrival.h"
 
 #include <errno.h>
@@ -14,21 +14,21 @@
 #include "../../util/log.h"
 #include "../../util/plural.h"
 
-#define RETRY_NS    UINT64_C(200000000)   /* between two searches for files to detach */
-#define WAIT_NS     UINT64_C(10000000000) /* until probes are attached, at most */
+#define RETRY_NS    UINT64_C(200000000)   /* between two searches for unused files */
+#define WAIT_NS     UINT64_C(10000000000) /* longest wait until a file is attached */
 #define WAITING_MAX 4096                  /* mappings */
 #define WAIT_MS     10
 
-/* A mapping of a file whose probes are being attached, or cannot be yet. */
+/* A mapping of a file that is being attached, or cannot be yet. */
 struct waiting {
 	struct event_mmap event;
 	uint64_t until;
 };
 
 /*
- * A program that has run with a file for longer than its probes are attached may have reported its
- * stacks to another recorder (joins.h). Names that it made then, or while it was not recorded, are
- * in its table only.
+ * A program that mapped a file before it was attached may have reported its stacks to another
+ * recorder (joins.h). Names that it created then, or while it was not recorded, are only in its
+ * table.
  */
 static bool ran_before(const struct file *file, const struct event_mmap *event)
 {
@@ -48,7 +48,7 @@ void arrival_joined(void *context, const struct event_mmap *event, uint64_t addr
 
 	if (process && before)
 		joins_end(process, provider, answer->since);
-	/* Where no block is, something lies that may keep a reader waiting. */
+	/* Without a control block, memory at this address might keep a reader waiting. */
 	if ((!err || err == -EPERM) && (before || !answer->was) &&
 	    name_tables_add(arrival->names, event, address, provider))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
@@ -71,7 +71,7 @@ static void join(struct arrival *arrival, struct process *process, const struct 
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
-/* Detaches files that no process has mapped any more. */
+/* Detaches files that no process maps any more. */
 static void make_room(struct arrival *arrival)
 {
 	struct map *used = map_create(sizeof(uint32_t));
@@ -91,7 +91,7 @@ static void make_room(struct arrival *arrival)
 	map_free(used);
 }
 
-/* False: it is not to wait any longer. */
+/* False: it cannot wait. */
 static bool wait(struct arrival *arrival, const struct event_mmap *event, uint64_t until)
 {
 	const struct waiting waiting = {*event, until};
@@ -107,7 +107,7 @@ static void fail(struct arrival *arrival, const struct problem *problem)
 	counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 }
 
-/* False: its probes are being attached, or wait for room, which programs that end make. */
+/* False: its probes are being attached, or wait for room, which programs free when they end. */
 static bool attach(struct arrival *arrival, struct file *file, const struct event_mmap *event,
 		   uint64_t until)
 {
@@ -126,7 +126,7 @@ static bool attach(struct arrival *arrival, struct file *file, const struct even
 	return true;
 }
 
-/* The attaching of a file has ended, or takes too long: true if what waits for it goes on. */
+/* Attaching a file has ended or takes too long. True if mappings that wait for it can continue. */
 static bool ended(struct arrival *arrival, const struct attach_result *result)
 {
 	const struct runtime_facts *runtime;
@@ -149,7 +149,7 @@ static bool ended(struct arrival *arrival, const struct attach_result *result)
 	return true;
 }
 
-/* Those of a process that has ended would stay in the kernel side's table. */
+/* An entry for an ended process would stay in the kernel side's table. */
 static void add_fibers(struct arrival *arrival, const struct process *process,
 		       const struct file *file, const struct event_mmap *event)
 {
@@ -193,7 +193,7 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	mapped(context, file, event, clock_now() + WAIT_NS);
 }
 
-/* Goes on with what waits, as far as that is possible. */
+/* Continues with all waiting mappings that can. */
 static void take_waiting(struct arrival *arrival, bool last)
 {
 	struct buffer buffer = arrival->waiting;

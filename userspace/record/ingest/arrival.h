@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arrival.h: attaches to the probes of mapped files, and has their programs know of the recorder.
- */
+/* arrival.h: attaches to the probes of mapped files, and notifies their programs of the
+ * recorder. */
 #ifndef GCPROF_ARRIVAL_H
 #define GCPROF_ARRIVAL_H
 
@@ -13,7 +13,7 @@
 #include "../../util/problem.h"
 #include "flow.h"
 
-/* Everything is borrowed but `waiting`. */
+/* All borrowed except `waiting`. */
 struct arrival {
 	struct session *session;
 	struct files *files;
@@ -21,31 +21,30 @@ struct arrival {
 	struct processes *processes;
 	struct unwinder *unwinder;
 	struct switches *switches;
-	struct control *control; /* NULL: programs are left alone */
+	struct control *control; /* NULL: nothing is written to programs */
 	struct heap_profiles *heaps;
 	struct name_tables *names;
-	struct flow *flow;     /* NULL: not there yet */
-	struct buffer waiting; /* mappings of files whose probes are not attached yet; free it */
+	struct flow *flow;     /* NULL: not created yet */
+	struct buffer waiting; /* mappings of files that are not attached yet; to be freed */
 	uint64_t next_try;     /* ns */
-	bool crowded;          /* some wait for room */
-	char runtime[RUNTIME_TEXT_MAX]; /* the first that was met, with its version; "": none */
-	bool attached;                  /* a file was attached; reset it */
-	bool trouble;                   /* one could not be: `problem` says why; reset it */
+	bool crowded;          /* some wait for free probe locations */
+	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version; "": none */
+	bool attached;                  /* a file was attached; to be reset */
+	bool trouble; /* a file could not be attached, see `problem`; to be reset */
 	struct problem problem;
 };
 
-/* A file was mapped by a process: a files_mapped, with a struct arrival as context. */
+/* A process mapped a file: a files_mapped, with a struct arrival as context. */
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
 
-/* Goes on with what waits until its file is attached, or may be. `last`: it does not wait any
- * longer. */
+/* Continues with mappings whose file was or may be attached. `last`: they wait no longer. */
 void arrival_turn(struct arrival *arrival, bool last);
 
-/* The same until all files are attached that can be, for so long at most. */
+/* The same until all files that can be are attached, at most `ns`. */
 void arrival_settle(struct arrival *arrival, uint64_t ns);
 
-/* Since when something waits for its file to be attached, or for a program to know of the recorder,
- * CLOCK_MONOTONIC ns; UINT64_MAX: nothing does. */
+/* Begin of the oldest wait for a file to be attached, or for a program to know of the recorder,
+ * CLOCK_MONOTONIC ns; UINT64_MAX: none. */
 uint64_t arrival_pending(const struct arrival *arrival);
 
 /* A program knows of the recorder: a control_joined, with a struct arrival as context. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* batches.c: takes batches of samples apart. */
+/* batches.c: splits batches of samples. */
 #include "batches.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#define SIZE_SANE (UINT64_C(1) << 48) /* as for samples that come one by one */
+#define SIZE_SANE (UINT64_C(1) << 48) /* as for unbatched samples */
 
 static bool is_sane(const struct gcprof_sample *sample)
 {
@@ -15,13 +15,13 @@ static bool is_sane(const struct gcprof_sample *sample)
 	       sample->kind <= GCPROF_SAMPLE_MANUAL;
 }
 
-/* A time outside would stay in the merger for long, or begin the profile. */
+/* A time outside these bounds would stay in the merger for long, or precede the profile. */
 static bool is_time(const struct event_samples *batch, uint64_t time)
 {
 	return time >= batch->since && time <= batch->header.time;
 }
 
-/* Was it taken before anybody asked for it here? */
+/* Was the sample taken before this recording? */
 static bool is_before(const struct event_samples *batch, uint64_t time, uint64_t began)
 {
 	return is_time(batch, time) && time < began;
@@ -50,7 +50,7 @@ static void split_stacks(const struct event_samples *batch, uint64_t began, batc
 	visit(context, &stacks.event.header, stacks.event.header.size);
 }
 
-/* Are all samples and stacks there that it says? */
+/* Does the batch contain all samples and stacks that it should? */
 static bool is_whole(const struct event_samples *batch, size_t size)
 {
 	size_t room = size - sizeof(*batch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* delayed.c: stores events in order, of which some wait for a reader to walk their stack dumps. */
+/* delayed.c: stores events in order while some wait for a reader to unwind their stack dumps. */
 #include "delayed.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "../../reader/worker.h"
 #include "../../util/buffer.h"
 
-#define BYTES_MAX ((size_t)32 << 20) /* of events that wait */
+#define BYTES_MAX ((size_t)32 << 20) /* of waiting events */
 
 struct delayed {
 	struct store *store;
 	struct counters *counters;
-	struct buffer events; /* each with its size before it, both in multiples of 8 bytes */
-	size_t from;          /* what lies before is stored */
+	struct buffer events; /* each preceded by its size, both multiples of 8 */
+	size_t from;          /* events before this are stored */
 };
 
 int delayed_create(struct store *store, struct counters *counters, struct delayed **out)
@@ -68,8 +68,8 @@ static void drop_stored(struct delayed *delayed)
 	}
 }
 
-/* Until so many bytes are left. 0, -EAGAIN: the first is being walked, or what store_event() says.
- */
+/* Stores until `left` bytes remain. 0; -EAGAIN: the first one is being unwound; or as
+ * store_event(). */
 static int store_some(struct delayed *delayed, size_t left)
 {
 	int err = 0;
@@ -88,7 +88,7 @@ static int store_some(struct delayed *delayed, size_t left)
 	return err;
 }
 
-/* Too much waits: the oldest are stored with what the kernel walked of their stacks. */
+/* Too much waits: stores the oldest events with the stacks from the kernel side. */
 static int give_up(struct delayed *delayed)
 {
 	uint64_t until = store_walk_until(delayed->store, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* delayed.h: stores events in order, of which some wait for a reader to walk their stack dumps. */
+/* delayed.h: stores events in order while some wait for a reader to unwind their stack dumps. */
 #ifndef GCPROF_DELAYED_H
 #define GCPROF_DELAYED_H
 
@@ -14,12 +14,12 @@ struct delayed;
 int delayed_create(struct store *store, struct counters *counters, struct delayed **out);
 void delayed_free(struct delayed *delayed); /* NULL is allowed */
 
-/* Stores an event, or keeps a copy until those before it are stored. As store_event(). */
+/* Stores an event, or keeps a copy until those before it are stored. Errors as store_event(). */
 int delayed_store(struct delayed *delayed, const struct event_header *event);
 
 /*
- * Stores what waits, as far as there are walks. They come one after the other, faster than rounds
- * do, so they are waited for, `ns` at most. As store_event().
+ * Stores waiting events whose dumps were unwound. Waits for a reader, at most `ns`, since it is
+ * faster than a round. Errors as store_event().
  */
 int delayed_turn(struct delayed *delayed, uint64_t ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drain.c: the rounds: empties the rings, stores what is old enough, writes figures each second. */
+/* drain.c: the rounds: drain rings, store events that are old enough, write figures each second. */
 #include "drain.h"
 
 #include <errno.h>
@@ -27,11 +27,11 @@
 #include "flow.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define FILES_NS  (2 * SECOND_NS)    /* for which probes of files that are mapped are waited for */
-#define WALKS_NS  UINT64_C(10000000) /* for which a round waits for walks of stack dumps */
+#define FILES_NS  (2 * SECOND_NS)    /* wait for probes of mapped files */
+#define WALKS_NS  UINT64_C(10000000) /* wait of a round for stack dumps */
 #define WAIT_MS   10
-#define SPLIT_NS  (2 * SECOND_NS)    /* for which a split waits for names */
-#define NAMES_NS  UINT64_C(50000000) /* first names; then after twice the time, up to a second */
+#define SPLIT_NS  (2 * SECOND_NS)    /* wait of a split for names */
+#define NAMES_NS  UINT64_C(50000000) /* for the first names; doubles, up to a second */
 
 struct drain {
 	struct drain_parts parts;
@@ -41,15 +41,15 @@ struct drain {
 	struct flow *flow;
 	bool left; /* the last round did not empty all rings */
 	uint64_t next_second;
-	uint64_t split; /* until when all is to be written before it goes on; 0: it just goes on */
-	bool named;     /* names were asked for since */
-	uint64_t next_names, names_gap; /* 0: names are asked for with the figures of each second */
+	uint64_t split; /* a split: all events until then are to be written; 0: none */
+	bool named;     /* names were requested since */
+	uint64_t next_names, names_gap; /* 0: names are requested with each second's figures */
 	struct heap_profiles *heaps;
 	struct name_tables *tables;
 	struct arrival arrival; /* of files and programs */
 };
 
-/* --- what the world asks ------------------------------------------------------------------ */
+/* --- what the world needs ----------------------------------------------------------------- */
 
 static uint64_t program_since(void *context, uint32_t process)
 {
@@ -61,8 +61,8 @@ static uint64_t program_since(void *context, uint32_t process)
 		       : state.program;
 }
 
-/* The kernel side forgets a process when its last thread ended; if it could not keep the state of
- * some, only their numbers are left to ask for. */
+/* The kernel side forgets a process when its last thread ends. If it failed to keep some states,
+ * only the pids can be checked. */
 static bool is_there(void *context, const struct process *process)
 {
 	const struct drain *drain = context;
@@ -76,9 +76,9 @@ static bool is_there(void *context, const struct process *process)
 	       (!pid || !kill((pid_t)pid, 0) || errno != ESRCH);
 }
 
-/* Are processes called here what the kernel side calls them? The initial pid namespace has a
- * number of its own, always the same. */
-static bool numbers_are_the_kernels(void)
+/* Are pids here those of the kernel side? The initial pid namespace has a fixed, well-known
+ * inode. */
+static bool pids_are_initial(void)
 {
 	const ino_t initial = 0xEFFFFFFC;
 	struct stat st;
@@ -86,9 +86,9 @@ static bool numbers_are_the_kernels(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == initial;
 }
 
-/* --- who is notified at once ---------------------------------------------------------------- */
+/* --- subscribers -------------------------------------------------------------------------- */
 
-/* A mapping of a file is mapped for the unwinder when the file is known: arrival_mapped(). */
+/* A mapping is passed to the unwinder once its file is known: arrival_mapped(). */
 static void map_file(void *context, const struct event_mmap *event, const char *path)
 {
 	struct drain *drain = context;
@@ -170,7 +170,7 @@ static int create_parts(struct drain *drain)
 		.program_since = program_since,
 		.mappings = snapshots_begin,
 		.snapshots = drain->snapshots,
-		.task = numbers_are_the_kernels() ? snapshot_task : NULL,
+		.task = pids_are_initial() ? snapshot_task : NULL,
 	};
 	struct flow_parts flow = {
 		.processes = parts->processes,
@@ -235,7 +235,7 @@ static void take_mapping(void *context, struct event_mmap *event, const char *pa
 	world_mapping(context, event, path);
 }
 
-/* Mappings that the perf rings report; false if some are left there. */
+/* Drains the perf rings of mappings; false if some are left. */
 static bool drain_mappings(struct drain *drain)
 {
 	struct counters *counters = drain->parts.counters;
@@ -252,7 +252,7 @@ static bool drain_mappings(struct drain *drain)
 	return emptied;
 }
 
-/* Everything that there is to be read: 1 if the rings are empty, 0 if not yet. */
+/* Drains everything: 1 if the rings are empty, 0 if not yet. */
 static int drain_rings(struct drain *drain, uint64_t now)
 {
 	struct files *files = drain->parts.files;
@@ -269,7 +269,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 		emptied = 0;
 	drain->left = emptied == 0;
 	flow_settle(drain->flow, emptied > 0 ? now : 0);
-	/* First: what it has opened is given to the reader now, not in the next round. */
+	/* First, so that a file that was opened goes to the reader now, not in the next round. */
 	opener_turn(drain->parts.opener);
 	drain->left |= !snapshots_turn(drain->snapshots);
 	files_turn(files);
@@ -281,7 +281,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	return emptied;
 }
 
-/* A file that was attached may have brought a stream to life. */
+/* An attached file may have made a stream available. */
 static int drain_streams(struct drain *drain)
 {
 	const char *runtime = drain->arrival.runtime;
@@ -308,12 +308,12 @@ static int drain_figures(struct drain *drain, int (*put)(struct counters *))
 	counters_set_loss(drain->parts.counters, LOSS_NAMES_TABLE,
 			  name_tables_unread(drain->tables));
 	err = put(drain->parts.counters);
-	/* Now and then, so that a profile that is cut off has most of the names. */
+	/* From time to time, so that a truncated profile has most of its names. */
 	err = err ? err : store_symbolize(drain->parts.store);
 	return err ? err : profile_writer_flush(drain->parts.writer);
 }
 
-/* Names of what a program does at first: most of all that there will be. */
+/* Names of a program's first frames: most of all that there will be. */
 static int drain_first_names(struct drain *drain, uint64_t now)
 {
 	if (!drain->names_gap || now < drain->next_names)
@@ -334,18 +334,18 @@ static int drain_second(struct drain *drain, uint64_t now)
 {
 	int err;
 
-	/* The figures are those of the split until it is over. */
+	/* During a split the figures stay those of its begin. */
 	if (now < drain->next_second || drain->split)
 		return 0;
 	drain->next_second = now + SECOND_NS;
 	err = drain_figures(drain, counters_put);
 	err = err ? err : session_report_ran(drain->parts.session, false);
-	/* After the figures, which may be the last word on those that ended. */
+	/* After the figures, which may be the last ones of ended processes. */
 	world_sweep(drain->world, now, is_there, drain);
 	return err;
 }
 
-/* What has happened until the split is written: then the names of its frames are asked for. */
+/* All events before the split are written: now requests the names of their frames. */
 static int drain_split_names(struct drain *drain)
 {
 	int err;
@@ -353,7 +353,7 @@ static int drain_split_names(struct drain *drain)
 	if (!drain->split || drain->named || !flow_is_held(drain->flow))
 		return 0;
 	drain->named = true;
-	/* Of processes whose first events had not been stored when the figures were read. */
+	/* For processes whose first events were not stored when the figures were read. */
 	err = counters_put_fresh(drain->parts.counters, drain->split);
 	return err ? err : store_symbolize(drain->parts.store);
 }
@@ -380,7 +380,7 @@ void drain_go_on(struct drain *drain)
 	flow_hold(drain->flow, UINT64_MAX);
 }
 
-/* Since when events wait: a child that is forked has the names that its parent has by then. */
+/* Begin of the oldest wait. A forked child needs the names that its parent has by then. */
 static uint64_t pending(const struct drain *drain)
 {
 	const uint64_t times[] = {files_pending(drain->parts.files),
@@ -419,7 +419,7 @@ int drain_timeout(const struct drain *drain, int ms)
 		       : switches_timeout(drain->parts.switches, ms);
 }
 
-/* Until it is known what processes have mapped that ran before. */
+/* Waits until the mappings of processes that ran before are known. */
 static int await_mappings(struct drain *drain, uint64_t ns)
 {
 	uint64_t end = clock_now() + ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firing.h: what the files that make events of places share; see places.h. */
+/* firing.h: shared by the files that turn firings of places into events; see places.h. */
 #ifndef GCPROF_FIRING_H
 #define GCPROF_FIRING_H
 
@@ -7,49 +7,49 @@
 #include "../../util/map.h"
 #include "../../../bpf/events.h"
 
-#define PLACES_MAX 8192 /* heaps, processors, types: of each, of all processes together */
+#define PLACES_MAX 8192 /* of heaps, processors and types each, in all processes */
 
 struct places {
 	void (*emit)(void *context, const struct event_header *event, size_t size);
 	void *context;
 	struct map *heaps;                     /* struct place_key to struct heap * */
 	struct map *counters;                  /* struct place_key: COUNTER to its last PERIOD */
-	struct map *types;                     /* struct place_key: types that were announced */
+	struct map *types;                     /* struct place_key: announced types */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
-	struct runtime_facts latest[RUNTIMES]; /* for children that inherited their mappings */
+	struct runtime_facts latest[RUNTIMES]; /* for children, which inherit their mappings */
 };
 
-/* Keys of maps: a heap, a processor or a type of a process. */
+/* Map key: a heap, processor or type of a process. */
 struct place_key {
 	uint64_t process, number;
 };
 
-/* A place event as it is read. */
+/* A decoded place event. */
 struct firing {
 	const struct event_place *event;
 	const struct runtime *runtime;
 	const struct runtime_place *place;
 	const struct runtime_facts *facts;
 	struct place_values values;
-	const char *texts[PLACE_TEXTS]; /* without a final zero */
-	const char *rest;               /* behind the texts: the stack */
+	const char *texts[PLACE_TEXTS]; /* without final zeroes */
+	const char *rest;               /* after the texts: the stack */
 	size_t rest_size;
 };
 
-/* Emits an event, whose header gets this code and size. */
+/* Emits an event; sets this code and size in its header. */
 void places_put(struct places *places, struct event_header *event, uint16_t code, size_t size);
 
-/* A text of the firing, as a string in `out`; returns that. */
+/* Copies a text of the firing to `out` as a string; returns that. */
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room);
 
 /*
- * The number by which events of the process name this text, which is made known if it is new; 0: it
- * has none, or there are too many. `text` is copied; NULL is allowed.
+ * The number of this text in events of the process; a new text is announced first. 0: no text, or
+ * too many. `text` is copied; NULL is allowed.
  */
 uint64_t places_name(struct places *places, const struct event_header *like, const char *text);
 
-/* place_samples.c: what they report. -EBADMSG, -ENOMEM; places_sample(): 1 if it is a sample. */
+/* place_samples.c: samples. -EBADMSG, -ENOMEM; places_sample(): 1 if it is one. */
 int places_sample(struct places *places, struct firing *firing);
 int places_freed(struct places *places, const struct firing *firing);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* flow.c: the way of an event: to what exists, into the order of time, to the store. */
+/* flow.c: the path of an event: to the world, into time order, to the store. */
 #include "flow.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "../world/joins.h"
 
 #define SLACK_NS      UINT64_C(200000000)
-#define ADVANCE_NS    UINT64_C(50000000) /* what waits is sorted so often at most */
+#define ADVANCE_NS    UINT64_C(50000000) /* shortest interval between sorts */
 #define PENDING_BYTES ((size_t)16 << 20)
 #define PART_MIN      16384                /* events */
-#define PENDING_NS    UINT64_C(2000000000) /* for which events wait until a file is read */
+#define PENDING_NS    UINT64_C(2000000000) /* longest wait of events for a file */
 
 struct flow {
 	struct flow_parts parts;
@@ -25,11 +25,11 @@ struct flow {
 	struct places *places;
 	struct untyped *untyped;
 	uint64_t next_advance;
-	uint64_t hold; /* what happened later is not stored yet */
-	bool held;     /* what happened until then is */
+	uint64_t hold; /* later events are not stored yet */
+	bool held;     /* all events up to `hold` are stored */
 };
 
-/* From here on parts of batches and mappings are events like any others. */
+/* From here on, parts of batches and mappings are events like any others. */
 static void flow_add(void *context, const struct event_header *event, size_t size)
 {
 	struct flow *flow = context;
@@ -78,7 +78,7 @@ int flow_runtime(struct flow *flow, const struct event_mmap *event,
 	return places_runtime(flow->places, &event->header, facts);
 }
 
-/* Sums that begin before the recording are for another recorder, which has the rest of them. */
+/* Sums that begin before the recording belong to another recorder, which has the rest of them. */
 static bool is_before(const struct flow *flow, const struct event_header *event, size_t size)
 {
 	const struct event_gc_summary *summary = (const void *)event;
@@ -157,7 +157,7 @@ void flow_settle(struct flow *flow, uint64_t now)
 	counters_add_loss(flow->parts.counters, LOSS_MEMORY, world_lost(flow->parts.world));
 }
 
-/* A sample that a program took for other recorders. */
+/* Did a program take this sample for other recorders? */
 static bool is_others(const struct flow *flow, const struct event_header *event)
 {
 	const struct process *process =
@@ -167,7 +167,7 @@ static bool is_others(const struct flow *flow, const struct event_header *event)
 	return process && joins_leave_out(process, event->provider, event->time);
 }
 
-/* Stores the next `most` of those that are due; the first error counts. */
+/* Stores the next `most` due events; returns the first error. */
 static int store_due(struct flow *flow, size_t most)
 {
 	struct event_header *event;
@@ -192,8 +192,9 @@ static int store_due(struct flow *flow, size_t most)
 }
 
 /*
- * A part of what is due: no turn takes long after many events had to wait, and what is kept stays
- * within a few times what the rings can hold, as they lose events when a turn does take long.
+ * Stores a part of the due events, so that no turn takes long after many events had to wait. What
+ * is kept stays within a few times the size of the rings, which lose events when a turn does take
+ * long.
  */
 static int store_part(struct flow *flow, uint64_t watermark)
 {
@@ -209,7 +210,7 @@ static int store_part(struct flow *flow, uint64_t watermark)
 	return err ? err : store_due(flow, part > PART_MIN ? part : PART_MIN);
 }
 
-/* Any mapping on the machine makes a round, and those of programs that start come by the dozen. */
+/* Rate-limited: any mapping on the machine causes a round, and programs that start make dozens. */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 {
 	int err;

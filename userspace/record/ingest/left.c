@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* left.c: who goes on when a recording ends. */
+/* left.c: recorded processes that still run when a recording ends. */
 /*
- * The kernel side knows a process from its begin until its last thread has ended. Who has ended
- * since then, or waits as a zombie for its parent, does not go on.
+ * The kernel side knows a process from its begin until its last thread has ended. Processes that
+ * ended since then, or are zombies, are left out.
  */
 #include "left.h"
 

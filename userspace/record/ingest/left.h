@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* left.h: who goes on when a recording ends. */
+/* left.h: recorded processes that still run when a recording ends. */
 #ifndef GCPROF_LEFT_H
 #define GCPROF_LEFT_H
 
@@ -10,13 +10,13 @@ struct processes;
 struct session;
 
 struct left {
-	uint32_t pid;  /* as /proc calls it here */
-	char name[16]; /* as its first thread is called; anything may be in it */
+	uint32_t pid;  /* as in /proc here */
+	char name[16]; /* name of its first thread; may contain anything */
 };
 
 /*
- * Processes that were recorded to the end and are still running, once all events are stored and
- * before the session is freed. Puts the first `max` into `out` and returns how many there are.
+ * Processes that were recorded to the end and still run. To be called once all events are stored
+ * and before the session is freed. Stores the first `max` in `out`; returns their number.
  */
 size_t left_find(const struct session *session, struct processes *processes, struct left *out,
 		 size_t max);

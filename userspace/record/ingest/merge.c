@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* merge.c: puts events of several rings into the order of their times. */
+/* merge.c: sorts events of several rings by time. */
 /*
- * Copies lie in blocks, one behind the other as they came; a block is given back
- * when the last of its events has been handed on. What waits is a list of
- * pointers that is sorted when the watermark moves: each ring is nearly in
- * order, so the list is a few rising runs and sorting costs little.
+ * Copies are stored in blocks, in order of arrival; a block is released after its last event was
+ * returned. Waiting events are a list of pointers that is sorted when the watermark advances. Each
+ * ring is nearly in order, so the list consists of a few ascending runs and sorting is cheap.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -15,30 +14,29 @@
 #include "../../util/buffer.h"
 
 #define BLOCK_BYTES (256 * 1024)
-#define SPARES_MAX \
-	16 /* blocks that are kept: taking them from the kernel again costs page faults */
+#define SPARES_MAX  16 /* empty blocks kept: fresh memory would cost page faults */
 
 struct block {
 	size_t used, size;
-	size_t events; /* in it and not yet handed on */
+	size_t events; /* not yet returned */
 	bool open;     /* still being filled */
 	uint64_t data[];
 };
 
 struct item {
 	uint64_t time;
-	uint64_t order; /* of arrival: keeps the sorting stable */
+	uint64_t order; /* of arrival: makes the sort stable */
 	struct block *block;
 	struct event_header *event;
 };
 
 struct merge {
-	struct block *block;              /* being filled; NULL if there is none */
+	struct block *block;              /* being filled, or NULL */
 	struct block *spares[SPARES_MAX]; /* empty ones */
 	size_t n_spares;
-	struct buffer items; /* struct item[]: taken, then due, in order, then the rest */
+	struct buffer items; /* struct item[]: taken, then due in order, then the rest */
 	size_t taken, due;   /* the last one taken is still valid */
-	struct buffer rest;  /* the same, for a moment */
+	struct buffer rest;  /* temporary, like `items` */
 	uint64_t arrivals;
 	uint64_t watermark;
 	uint64_t late;
@@ -51,7 +49,7 @@ int merge_create(struct merge **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Gives a block back when nothing in it is needed any more. */
+/* Releases a block when nothing in it is needed any more. */
 static void block_release(struct merge *merge, struct block *block)
 {
 	if (block->events || block->open)
@@ -95,7 +93,7 @@ void merge_free(struct merge *merge)
 	free(merge);
 }
 
-/* Makes room for `size` bytes in the open block, or opens another. */
+/* Reserves `size` bytes in the open block, or in a new one. */
 static int block_reserve(struct merge *merge, size_t size)
 {
 	struct block *block = merge->block;
@@ -152,7 +150,8 @@ static bool is_before(const struct item *a, const struct item *b)
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-/* Moves the items below the watermark to the front, both parts keeping their order; how many. */
+/* Moves items below the watermark to the front; keeps the order of both parts. Returns their
+ * number. */
 static size_t part(struct merge *merge, uint64_t watermark, struct item *rest)
 {
 	struct item *all = items(merge);
@@ -168,7 +167,7 @@ static size_t part(struct merge *merge, uint64_t watermark, struct item *rest)
 	return due;
 }
 
-/* Where the rising run that begins at `from` ends. */
+/* The end of the ascending run that begins at `from`. */
 static size_t run_end(const struct item *all, size_t from, size_t n)
 {
 	size_t end = from + 1;
@@ -178,7 +177,7 @@ static size_t run_end(const struct item *all, size_t from, size_t n)
 	return end < n ? end : n;
 }
 
-/* Merges [from, middle) and [middle, end) into the same places of `out`. */
+/* Merges [from, middle) and [middle, end) into the same range of `out`. */
 static void merge_runs(const struct item *all, size_t from, size_t middle, size_t end,
 		       struct item *out)
 {
@@ -192,7 +191,7 @@ static void merge_runs(const struct item *all, size_t from, size_t middle, size_
 	}
 }
 
-/* Sorts by merging neighbouring runs, until there is but one. `spare` has room for `n`. */
+/* Sorts by merging neighbouring runs until there is only one. `spare` has room for `n`. */
 static void sort(struct item *all, size_t n, struct item *spare)
 {
 	struct item *from = all, *to = spare;

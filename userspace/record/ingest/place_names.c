@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* place_names.c: numbers for what runtimes call their kinds and reasons of collections. */
+/* place_names.c: numbers for the runtimes' own names of kinds and reasons of collections. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "firing.h"
 
-#define NAMES_MAX 64 /* of a process */
+#define NAMES_MAX 64 /* per process */
 
-/* What kinds and reasons of a process are called. */
+/* The names of a process. */
 struct names {
 	char own[NAMES_MAX][64]; /* number - GC_NAMES_FIRST */
 	size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* place_samples.c: makes events of sampled and of freed objects. */
+/* place_samples.c: turns places into events of sampled and freed objects. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "firing.h"
 #include "../../util/log.h"
 
-/* How many sampling points an object may have: so many more than its periods times this. One that
- * is smaller than such a part of a period is small. */
+/* Plausible number of sampling points in an object: POINTS_MORE, plus POINTS_TIMES its size in
+ * periods. An object is small if a period has room for more than SMALL_PART of its size. */
 #define POINTS_MORE  8
 #define POINTS_TIMES 4
 #define SMALL_PART   64
-#define PERIOD_LEAST 1024 /* bytes: a shorter one is none */
+#define PERIOD_LEAST 1024 /* bytes: smaller values are no period */
 
 #define SIZE_SANE (UINT64_C(1) << 48) /* as for samples of our own probes */
 
@@ -29,11 +29,11 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * The period of a sample of which only the weight is known: how many sampling points it has, times
- * the period. All weights have that as a divisor, and of a first one it is taken to be a power of
- * two, as allocators have it. But periods may change: small objects have one point nearly always,
- * so two in a row that seem to have several have one of a longer period, and so has an object
- * without room for as many.
+ * The period of a sample whose weight only is known, which is its number of sampling points times
+ * the period. The period divides all weights; for a first weight it is assumed to be the largest
+ * power of two, as allocators use it. Periods may change, however. Small objects nearly always have
+ * one point: two in a row that seem to have several mean a longer period, as does an object too
+ * small for as many.
  */
 static uint64_t weighed(const struct places *places, const struct firing *firing)
 {
@@ -58,9 +58,9 @@ static uint64_t weighed(const struct places *places, const struct firing *firing
 }
 
 /*
- * The period with which the distance to this sample was drawn: the one that its counter had read at
- * its last sample, since a period that changes in between changes nothing about a distance that is
- * drawn. 0: it is no sample. Of counters beyond PLACES_MAX it is what is read now.
+ * The period with which the distance to this sample was drawn: the value of its counter at its last
+ * sample, because a change in between does not affect a distance already drawn. 0: not a sample.
+ * For counters beyond PLACES_MAX, the present value.
  */
 static uint64_t period_of(struct places *places, const struct firing *firing)
 {
@@ -84,8 +84,7 @@ static uint64_t period_of(struct places *places, const struct firing *firing)
 	return of[VALUE_FORCES] && drawn != of[VALUE_PERIOD] ? 0 : drawn;
 }
 
-/* Reports the period with the first sample of a process, and with the first after it has changed.
- */
+/* Reports the period with the first sample of a process, and after each change. */
 static void emit_period(struct places *places, const struct firing *firing)
 {
 	const struct place_key key = {firing->event->header.process, 0};
@@ -103,7 +102,7 @@ static void emit_period(struct places *places, const struct firing *firing)
 	places_put(places, &event.header, EVENT_period, sizeof(event));
 }
 
-/* The period that gives a sample the probability of a point in SPAN bytes. */
+/* The period at which a sample has the probability of a point in SPAN bytes. */
 static uint64_t spanned(uint64_t period, const struct place_values *values)
 {
 	double span = (double)values->of[VALUE_SPAN];
@@ -112,7 +111,7 @@ static uint64_t spanned(uint64_t period, const struct place_values *values)
 	return span <= 0 ? period : scaled > 1 ? (uint64_t)scaled : 1;
 }
 
-/* Has the process none of these yet? */
+/* Does the process have none of these yet? */
 static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
 {
 	const struct place_key key = {firing->event->header.process, number};
@@ -143,7 +142,7 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
-/* Is a frame of the runtime's own code? `moved`: where its file is mapped. */
+/* Is this a frame of the runtime's own code? `moved`: load bias of its file. */
 static bool is_own(const struct firing *firing, uint64_t ip, uint64_t moved)
 {
 	const struct runtime_facts *facts = firing->facts;
@@ -156,8 +155,8 @@ static bool is_own(const struct firing *firing, uint64_t ip, uint64_t moved)
 	return false;
 }
 
-/* How many frames at the begin of the stack are the runtime's own. The first is the place itself,
- * which says where the file is mapped. A stack that is nothing else stays as it is. */
+/* The number of innermost frames in the runtime's own code. The first one is the place itself,
+ * which gives the load bias. A stack with no other frames is left alone. */
 static uint16_t own_frames(const struct firing *firing)
 {
 	const struct event_native *frames = (const void *)firing->rest;
@@ -172,7 +171,7 @@ static uint16_t own_frames(const struct firing *firing)
 	return own < count ? own : 0;
 }
 
-/* Samples of the process cannot be read: says so once. */
+/* Samples of the process cannot be read: reports that once. */
 static bool is_unreadable(struct places *places, const struct firing *firing)
 {
 	const char *why = firing->runtime->unreadable

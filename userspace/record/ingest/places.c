@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* places.c: makes events of what was reported at places in runtimes' code. */
+/* places.c: turns firings of probed locations in runtimes' code into events. */
 #include "places.h"
 
 #include <errno.h>
@@ -10,19 +10,19 @@
 
 #include "firing.h"
 
-/* What is under way in a heap. */
+/* What is in progress in a heap. */
 struct heap {
-	struct event_header begin; /* of the pause; size 0: there is none */
-	bool reported;             /* its begin is, as of this kind */
+	struct event_header begin; /* of the pause; size 0: none */
+	bool reported;             /* its begin was, with this kind */
 	uint32_t kind;
-	uint64_t full; /* as its begin reported it */
+	uint64_t full; /* as reported by its begin */
 	uint64_t reason;
 	uint64_t pauses;                   /* so far */
-	uint64_t before, after, committed; /* bytes of the parts, together */
+	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
 	uint64_t promoted;                 /* bytes, before the pause */
-	struct event_gc_cycle cycle;       /* cycle.began 0: there is none */
-	uint64_t coming;                   /* bytes in use before the next one */
-	uint64_t cycle_ended;              /* ns; 0: it is under way */
+	struct event_gc_cycle cycle;       /* cycle.began 0: none */
+	uint64_t coming;                   /* bytes in use before the next cycle */
+	uint64_t cycle_ended;              /* ns; 0: in progress */
 	uint64_t cycles;                   /* so far */
 };
 
@@ -83,7 +83,7 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
 
 /* --- pauses ------------------------------------------------------------------------------- */
 
-/* The heap that the firing is about. NULL: no memory, or there are too many. */
+/* The heap of the firing. NULL: no memory, or too many. */
 static struct heap *heap_of(struct places *places, const struct firing *firing)
 {
 	const struct place_key key = {firing->event->header.process, firing->values.of[VALUE_HEAP]};
@@ -96,7 +96,8 @@ static struct heap *heap_of(struct places *places, const struct firing *firing)
 	return value ? (struct heap *)(uintptr_t)*value : NULL;
 }
 
-/* The begin of a pause is reported at once, or when it is known who collects, or when it ends. */
+/* Reports the begin of a pause: at once, when the collecting thread is known, or at the pause's
+ * end. */
 static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
 			 const char *collector)
 {
@@ -116,7 +117,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	heap->reported = true;
 }
 
-/* Do parts of the heap follow, with which it is known who collects? */
+/* Do reports on parts of the heap follow, which reveal the collecting thread? */
 static bool waits_for_parts(const struct firing *firing)
 {
 	for (size_t i = 0; i < firing->runtime->n_places; i++)
@@ -125,7 +126,7 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
-/* A begin without an end was of a pause whose end is lost: the new one ends it (bpf/pauses.h). */
+/* If the previous pause's end was lost, the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
 	heap->begin = firing->event->header;
@@ -145,7 +146,7 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 
 static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
 {
-	/* Page faults are not known. */
+	/* Page faults are unknown. */
 	struct event_gc_end event = {.header = firing->event->header, .late = 1};
 
 	if (!heap->begin.size)
@@ -176,8 +177,8 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	return 0;
 }
 
-/* Where the bytes of a part belong that is reported outside of pauses: before a cycle begins, or
- * while it is under way, or right after its end. */
+/* Which sum a part belongs to that is reported outside of pauses: before a cycle, during it, or
+ * right after its end. */
 static uint64_t *cycle_sum(struct heap *heap, bool after)
 {
 	if (after)
@@ -204,7 +205,7 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 
 /* --- cycles ------------------------------------------------------------------------------- */
 
-/* A cycle that has ended, or `now` ends because nothing reports its end. */
+/* Emits a cycle that ended, or that ends `now` because nothing reports its end. */
 static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, bool unfinished)
 {
 	struct event_gc_cycle event = heap->cycle;
@@ -217,7 +218,7 @@ static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, b
 	places_put(places, &event.header, EVENT_gc_cycle, sizeof(event));
 }
 
-/* Why, where the place reports it; 0: it does not. */
+/* The reason, if the place reports it; else 0. */
 static uint64_t reason_number(struct places *places, const struct firing *firing)
 {
 	const char *name = NULL;
@@ -231,7 +232,7 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 {
 	const struct event_header *header = &firing->event->header;
 
-	/* Where nothing reports its end, the next one does. */
+	/* Where nothing reports its end, the next cycle's begin ends it. */
 	cycle_emit(places, heap, header->time, false);
 	heap->cycle = (struct event_gc_cycle){.header = *header,
 					      .heap = firing->values.of[VALUE_HEAP],
@@ -254,7 +255,7 @@ static int cycle_end(struct places *places, const struct firing *firing, struct 
 	if (!heap->cycle.reason)
 		heap->cycle.reason = reason_number(places, firing);
 	heap->cycle_ended = firing->event->header.time;
-	/* The parts of the heap, which come later, have nothing to add. */
+	/* The later reports on parts of the heap have nothing to add. */
 	if (heap->cycle.heap_after)
 		cycle_emit(places, heap, heap->cycle_ended, false);
 	return 0;
@@ -262,7 +263,7 @@ static int cycle_end(struct places *places, const struct firing *firing, struct 
 
 /* --- firings ------------------------------------------------------------------------------ */
 
-/* The texts and what follows them; false if they are not all there. */
+/* Takes the texts and what follows them; false if they are incomplete. */
 static bool take_tail(struct firing *firing, size_t size)
 {
 	const char *at = (const char *)(firing->event + 1);
@@ -297,7 +298,7 @@ struct finish {
 	uint64_t process; /* that ends; else 0 */
 };
 
-/* What is reported right after the end of a cycle belongs to it. */
+/* Reports so soon after the end of a cycle belong to it. */
 #define CYCLE_TAIL_NS UINT64_C(20000000)
 
 static bool flush_heap(void *context, const void *key, uint64_t *value)
@@ -361,7 +362,7 @@ static const struct runtime_facts *facts_of(const struct places *places,
 							       : &places->latest[event->runtime];
 }
 
-/* Puts a text, or NULL, behind what an event has at *at, padded; its bytes. */
+/* Copies a text, or NULL, to *at, padded. Returns its length. */
 static uint16_t put_text(char **at, const char *text)
 {
 	size_t size = text ? strnlen(text, NAME_BYTES_MAX - 8) : 0;

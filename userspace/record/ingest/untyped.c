@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* untyped.c: gives samples whose type came later that type, before they are stored. */
+/* untyped.c: adds types that arrived later to their samples, before these are stored. */
 #include "untyped.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct sample_key {
 };
 
 struct untyped {
-	struct map *types; /* struct sample_key to the type; as many as events wait */
+	struct map *types; /* struct sample_key to type; as many as events wait */
 };
 
 int untyped_create(struct untyped **out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* watch.c: waits until the program ends, a signal comes, time is over, or there is work. */
+/* watch.c: waits for the program's end, a signal, a timeout, or work. */
 #include "watch.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "../../reader/worker.h"
 
 #define NS_PER_S 1000000000
-#define PROGRAM  UINT64_MAX /* in place of a descriptor: one of the programs ended */
+#define PROGRAM  UINT64_MAX /* instead of a descriptor: one of the programs ended */
 
 struct watch {
 	int epoll;
@@ -22,8 +22,8 @@ struct watch {
 	int timer;
 	int signal;
 	bool typed;     /* at a terminal */
-	bool asked;     /* for a snapshot */
-	size_t running; /* programs */
+	bool asked;     /* a snapshot was requested */
+	size_t running; /* number of programs */
 	bool ended;     /* the last of them */
 };
 
@@ -54,8 +54,8 @@ static int watch_signals(struct watch *watch, bool snapshots)
 }
 
 /*
- * Rings report on the edge: they are emptied regularly anyway, and as long as
- * there is anything in them the level would keep us awake.
+ * Edge-triggered: rings are drained regularly anyway, and level-triggered ones would keep waking us
+ * while they contain anything.
  */
 static int watch_rings(struct watch *watch, const struct watch_parts *parts)
 {

@@ -14,7 +14,7 @@ void *array_read(int map_fd, uint32_t count, size_t size, int *err)
 	*err = -ENOMEM;
 	if (keys && values)
 		*err = bpf_map_lookup_batch(map_fd, NULL, &place, keys, values, &got, NULL);
-	/* -ENOENT: these are all. */
+	/* -ENOENT: no more. */
 	if (*err == -ENOENT)
 		*err = 0;
 	free(keys);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All values of an array by one system call: `count` of `size` bytes, which have those of each CPU.
- * To be freed; NULL: `*err` says why. */
+/* All values of an array by one system call: `count` of `size` bytes, including those of each CPU.
+ * The caller frees the result. NULL: see *err. */
 void *array_read(int map_fd, uint32_t count, size_t size, int *err);
 
 #endif

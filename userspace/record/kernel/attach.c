@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attach.c: attaches the probe program to files, each file once, in a process apart. */
+/* attach.c: attaches the probe program to files, each file once, in a separate process. */
 #include "attach.h"
 
 #include <bpf/bpf.h>
@@ -24,50 +24,51 @@
 #include "attacher.h"
 #include "locked.h"
 
-#define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message says so */
-#define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes that have a link each */
-#define LOOK_NS       UINT64_C(150000000)   /* between two looks at who is in the way */
-#define BUSY_NS       UINT64_C(1000000000)  /* a program is in the way, before a message says so */
+#define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
+#define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
+#define LOOK_NS       UINT64_C(150000000)   /* between two checks for obstacles */
+#define BUSY_NS       UINT64_C(1000000000) /* time that a program is in the way, before a message */
 
 enum { NOP = 0x90, POLL_MS = 20, NAMED_MAX = 4 };
 
-/* The program may wait for a file whose server does not answer, and not end before that does. */
+/* The program may be waiting for a file whose server does not answer, and cannot end before
+ * that. */
 #define END_IT                                                                                 \
 	"End it (kill -KILL), and the FUSE server whose answer it waits for, if there is one " \
 	"(/sys/fs/fuse/connections/*/abort): "
 
-/* What the first of a file's places leads to. */
+/* Data of a file, at its first place. */
 struct attachment {
-	uint32_t count;    /* places; 0: no file's first */
-	uint64_t user;     /* who owns the file */
-	struct file *file; /* that is being attached; NULL: it is attached */
+	uint32_t count;    /* places; 0: not a file's first place */
+	uint64_t user;     /* owner of the file */
+	struct file *file; /* being attached; NULL: attached */
 };
 
 struct attach {
 	int program, places;     /* descriptors */
-	struct bpf_link *locked; /* an iterator: programs whose memory map is locked */
+	struct bpf_link *locked; /* an iterator over programs with locked memory maps */
 	bool multi;
 	struct worker *attacher;
-	uint64_t began;                /* its request; 0: it has none */
-	bool late;                     /* that takes too long, and a message has said so */
-	uint32_t suspects[LOCKED_MAX]; /* their memory maps are locked at each look since */
+	uint64_t began;                /* begin of its request; 0: none */
+	bool late;                     /* it takes too long, and a message said so */
+	uint32_t suspects[LOCKED_MAX]; /* locked at each check since then */
 	size_t n_suspects;
 	uint64_t next_look; /* ns */
 	uint64_t deaths;
-	uint32_t obstacle;       /* the program that was in the way last; 0: none was */
+	uint32_t obstacle;       /* the last program in the way; 0: none */
 	uint64_t obstacle_since; /* ns; 0: a message has named it */
-	uint32_t n_places;       /* in use in the map */
+	uint32_t n_places;       /* used in the map */
 	uint32_t n_providers;
 	unsigned count[PROBES];
-	struct map *used; /* owner of files to the places that they have */
+	struct map *used; /* owner of files to the number of their places */
 	uint64_t latest;
 	bool in_use[PROBE_PLACES_MAX];
 	struct attachment attachments[PROBE_PLACES_MAX];
-	uint32_t queue[PROBE_PLACES_MAX]; /* first places of files to be attached, a circle */
+	uint32_t queue[PROBE_PLACES_MAX]; /* first places of pending files, a circular buffer */
 	size_t queue_from, queued;
-	uint32_t detaching[PROBE_PLACES_MAX]; /* the first places of their files */
+	uint32_t detaching[PROBE_PLACES_MAX]; /* first places of files */
 	size_t n_detaching;
-	bool detaches; /* that is the request */
+	bool detaches; /* that is the current request */
 };
 
 bool attach_multi_supported(void)
@@ -118,7 +119,7 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* The first of `count` places in a row that are free; PROBE_PLACES_MAX: there are none. */
+/* The first of `count` consecutive free places; PROBE_PLACES_MAX: none. */
 static uint32_t find_room(const struct attach *attach, uint32_t count)
 {
 	uint32_t first = 0;
@@ -129,7 +130,7 @@ static uint32_t find_room(const struct attach *attach, uint32_t count)
 	return first + count <= PROBE_PLACES_MAX ? first : PROBE_PLACES_MAX;
 }
 
-/* Writes where the arguments are for the kernel side. */
+/* Writes the argument locations for the kernel side. */
 static int put_places(struct attach *attach, const struct file *file, uint32_t first)
 {
 	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
@@ -145,7 +146,7 @@ static int put_places(struct attach *attach, const struct file *file, uint32_t f
 	return 0;
 }
 
-/* Probes that are being removed may still fire, besides those that replace them. */
+/* Probes being removed may still fire, in addition to those that replace them. */
 static void silence_places(const struct attach *attach, uint32_t first)
 {
 	const struct probe_place silent = {.probe = UINT32_MAX};
@@ -157,7 +158,7 @@ static void silence_places(const struct attach *attach, uint32_t first)
 	}
 }
 
-/* Places that the owner of a file may still have: a quarter at most if not root. */
+/* Places that the owner of a file may still use: a quarter in all, if not root. */
 static uint32_t places_left(struct attach *attach, const struct file *file, uint64_t **used)
 {
 	uint64_t user = file->user;
@@ -203,7 +204,7 @@ static void free_places(struct attach *attach, uint32_t first)
 	attachment->count = 0;
 }
 
-/* What a runtime's place reports is as good as a probe of ours. */
+/* A runtime's place counts as a probe of ours. */
 static void count_site(struct attach *attach, const struct probe_place *place)
 {
 	const struct runtime *runtime;
@@ -260,7 +261,7 @@ static int send_file(struct attach *attach, const struct file *file)
 	return worker_start(attach->attacher, &order);
 }
 
-/* Without places: of all files. */
+/* Detaches these files; none: all files. */
 static int send_detach(struct attach *attach, const uint32_t *first_places, size_t n)
 {
 	const struct worker_order order = {
@@ -282,7 +283,7 @@ static struct file *first_file(const struct attach *attach)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-/* "process 12 (name), process 13 (name)". */
+/* Formats "process 12 (name), process 13 (name)". */
 static const char *describe(const uint32_t *pids, size_t n)
 {
 	static char text[NAMED_MAX * 40];
@@ -300,7 +301,7 @@ static const char *describe(const uint32_t *pids, size_t n)
 	return text;
 }
 
-/* Where CPUs are busy a program may lose its own in the midst of something. */
+/* On busy CPUs a program may lose its CPU while it holds the lock. */
 static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *out)
 {
 	const uint32_t pids[] = {pid};
@@ -318,7 +319,7 @@ static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *
 		    describe(pids, 1), out->file->path);
 }
 
-/* Where the kernel waits for a program, all forks of the machine do. `what` is not done. */
+/* While the kernel waits for a program, all forks on the machine wait too. `what` is not done. */
 static int set_late(struct attach *attach, const char *what, struct problem *problem)
 {
 	attach->late = true;
@@ -378,7 +379,7 @@ static void note_deaths(struct attach *attach)
 	attach->deaths = deaths;
 }
 
-/* The request has ended. True: that of a file. */
+/* The request ended. True if it was that of a file. */
 static bool take(struct attach *attach, const struct worker_answer *answer,
 		 struct attach_result *out)
 {
@@ -397,7 +398,7 @@ static bool take(struct attach *attach, const struct worker_answer *answer,
 	return !detached;
 }
 
-/* The next request. True: it failed at once. */
+/* Starts the next request. True: it failed at once. */
 static bool start(struct attach *attach, struct attach_result *out)
 {
 	struct worker_answer none = {.fd = -1};
@@ -414,8 +415,8 @@ static bool start(struct attach *attach, struct attach_result *out)
 	return none.err && take(attach, &none, out);
 }
 
-/* Has the request taken so long? Meanwhile looks now and then who is in the way. */
-static bool has_taken(struct attach *attach, uint64_t ns)
+/* Has the request taken `ns`? Until then, checks from time to time which program is in the way. */
+static bool has_exceeded(struct attach *attach, uint64_t ns)
 {
 	uint64_t now = clock_now();
 	bool first = attach->next_look < attach->began;
@@ -440,7 +441,7 @@ bool attach_turn(struct attach *attach, struct attach_result *out)
 		return true;
 	if (worker_poll(attach->attacher, &answer) == WORKER_ANSWERED)
 		return take(attach, &answer, out) || start(attach, out);
-	if (attach->late || !has_taken(attach, LIMIT_NS))
+	if (attach->late || !has_exceeded(attach, LIMIT_NS))
 		return false;
 	*out = (struct attach_result){.file = attach->detaches ? NULL : first_file(attach)};
 	snprintf(what, sizeof(what), "%s%s", out->file ? "attached to " : "removed",
@@ -460,7 +461,7 @@ int attach_file(struct attach *attach, struct file *file, struct problem *proble
 		return 0;
 	file->tried = true;
 	if (file->filesystem == FUSE_SUPER_MAGIC) {
-		/* The kernel reads the file once more when it attaches, and waits for that. */
+		/* The kernel reads the file again when it attaches, and waits for that. */
 		return problem_set(problem, -EOPNOTSUPP,
 				   "%s: its probes are not attached: it lies in a file system that "
 				   "a program provides (FUSE), which could keep gcprof waiting",
@@ -528,14 +529,14 @@ unsigned attach_sites(const struct attach *attach, enum probe_number probe)
 	return attach->count[probe];
 }
 
-/* False: the kernel still waits for a program when the time is over. */
+/* False: the kernel still waits for a program at the end of the time. */
 static bool detach_all(struct attach *attach)
 {
 	struct worker_answer answer;
 	bool sent = false;
 
 	attach->began = clock_now();
-	while (!has_taken(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
+	while (!has_exceeded(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
 		if (worker_is_busy(attach->attacher))
 			worker_wait(attach->attacher, &answer);
 		else if (sent || send_detach(attach, NULL, 0))

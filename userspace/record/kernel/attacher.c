@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attacher.c: the process that attaches probes, keeps their links, and closes them. */
+/* attacher.c: the process that attaches probes, holds their links, and closes them. */
 /*
- * From Linux 6.6 on all places of a file are attached with one link: quick to make, and quick to
- * take away, because the kernel waits for running programs once and not once a place. Before that
- * each place is a perf event. Closing a link is some 50 ms of waiting for all of the machine, which
- * links closed at the same time share: with hundreds of files it would take half a minute one
- * after the other.
+ * From Linux 6.6 on, all places of a file share one link. It is quick to create and to remove,
+ * because the kernel waits for running programs once, not once per place. On older kernels each
+ * place is a perf event. Closing a link waits some 50 ms for the whole machine. Links closed
+ * together share that wait; one after the other, hundreds of files would take half a minute.
  *
- * Where this process waits for a program that keeps its memory map locked no signal ends that wait.
+ * If this process waits for a program that keeps its memory map locked, no signal ends that wait.
  */
 #include "attacher.h"
 
@@ -38,10 +37,10 @@
 #define BIT(number) (UINT64_C(1) << (number))
 
 enum {
-	CLOSERS = 32,         /* links that are closed at the same time */
-	LINES_MAX = 1 << 17,  /* of a process's mappings */
+	CLOSERS = 32,         /* links closed at the same time */
+	LINES_MAX = 1 << 17,  /* mappings of a process */
 	RETRY_NS = 100000000, /* while a program is in the way */
-	SEMAPHORE_SHIFT = 32  /* in the configuration of a perf event */
+	SEMAPHORE_SHIFT = 32  /* in a perf event's configuration */
 };
 
 /* union bpf_attr for BPF_LINK_CREATE of ATTACH_TYPE_UPROBE_MULTI. */
@@ -54,9 +53,9 @@ struct link_create_multi {
 _Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
 
 static uint32_t counts[PROBE_PLACES_MAX]; /* places of a file, at its first; 0: none */
-static ino_t inodes[PROBE_PLACES_MAX];    /* of a file, likewise */
+static ino_t inodes[PROBE_PLACES_MAX];    /* of a file, at its first place */
 static int locked = -1;                   /* for locked_find() */
-static int links[PROBE_PLACES_MAX];       /* of places, or of all of a file at its first; 0: none */
+static int links[PROBE_PLACES_MAX];       /* of places, or of a whole file at its first; 0: none */
 
 /* --- obstacles ---------------------------------------------------------------------------- */
 
@@ -86,8 +85,7 @@ static bool has_mapped(uint32_t pid, const ino_t *sorted, size_t n)
 	return found;
 }
 
-/* A program that has one of these files mapped and keeps its memory map locked; 0: there is none.
- */
+/* A program that maps one of these files and keeps its memory map locked; 0: none. */
 static uint32_t find_obstacle(const ino_t *sorted, size_t n)
 {
 	uint32_t pids[LOCKED_MAX];
@@ -127,7 +125,7 @@ static int attach_together(const struct attacher_file *file, int program, const 
 	return 0;
 }
 
-/* Which kind of perf event is a probe; a negative errno. */
+/* The type of perf events that are probes; a negative errno. */
 static int probe_type(void)
 {
 	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
@@ -160,7 +158,7 @@ static int attach_one(const struct attacher_site *site, uint32_t place, int prog
 	if (event < 0)
 		return -errno;
 	link = bpf_link_create(program, event, BPF_PERF_EVENT, &options);
-	/* The link keeps it. */
+	/* The link keeps the event. */
 	close(event);
 	if (link < 0)
 		return link;
@@ -168,7 +166,7 @@ static int attach_one(const struct attacher_site *site, uint32_t place, int prog
 	return 0;
 }
 
-/* A part of them would be attached twice when the file is met again. */
+/* Otherwise some places would be attached twice when the file appears again. */
 static int attach_one_by_one(const struct attacher_file *file, int program, const char *path)
 {
 	int err = 0;
@@ -183,8 +181,8 @@ static int attach_one_by_one(const struct attacher_file *file, int program, cons
 	return err;
 }
 
-/* Is what the reader has seen there in the file? What a reader says that was taken over by another
- * file is left out before (world/files.c). */
+/* Is the code at this offset what the reader saw? Sites from a reader that another file may have
+ * taken over were dropped before (world/files.c). */
 static bool is_code(const struct attacher_site *site, int file)
 {
 	unsigned char code[PROBE_CODE_BYTES];
@@ -195,7 +193,7 @@ static bool is_code(const struct attacher_site *site, int file)
 	       !memcmp(code, site->code, size);
 }
 
-/* The file that was read is attached, whatever its name means by now. */
+/* Attaches the very file that was read, whatever its path refers to by now. */
 static int attach(const struct attacher_file *file, const int *fds, uint32_t *obstacle)
 {
 	char same_file[32];
@@ -235,7 +233,7 @@ static void *close_some(void *context)
 	return context;
 }
 
-/* Where no more threads may be made, those that there are do it. */
+/* If no more threads can be created, the existing ones do the work. */
 static void close_links(void)
 {
 	pthread_t threads[CLOSERS];
@@ -261,7 +259,7 @@ static void take_links(uint32_t first)
 	counts[first] = 0;
 }
 
-/* Better late than that the kernel waits, and with it all that fork. */
+/* Waiting here is better than having the kernel wait, and with it everything that forks. */
 static void await_obstacles(ino_t *files, size_t n)
 {
 	const struct timespec pause = {.tv_nsec = RETRY_NS};
@@ -298,7 +296,7 @@ static int confine(void)
 	const struct rlimit none = {0};
 	struct rlimit files;
 
-	/* Any user may execute this program by this name. */
+	/* Any user may execute this program under this name. */
 	if (geteuid() != getuid())
 		return -EPERM;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none))
@@ -342,7 +340,7 @@ int attacher_main(void)
 {
 	static _Alignas(8) struct request request;
 
-	/* It keeps the recorder's niceness: what is attached late is recorded late. */
+	/* Keeps the recorder's niceness, because late attaching loses events. */
 	prctl(PR_SET_NAME, WORKER_ATTACHER, 0, 0, 0);
 	if (confine())
 		return EXIT_FAILURE;

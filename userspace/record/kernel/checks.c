@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* checks.c: what a machine and a user need for recording: one table for record and doctor. */
+/* checks.c: what recording needs from a machine and a user: one table for record and doctor. */
 #include "checks.h"
 
 #include <bpf/bpf.h>
@@ -24,7 +24,7 @@
 
 enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
 
-/* Descriptors that any recording may need: for each CPU its timer, page faults, mappings. */
+/* Descriptors needed by any recording: per CPU its timers, page faults and mappings. */
 enum { FILES_LEAST = 180, FILES_A_CPU = 6 };
 
 static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
@@ -66,7 +66,7 @@ static void check_kernel(struct finding *out)
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
-	/* An unusual name of a kernel is no reason to give up. */
+	/* An unusual kernel release is no reason to give up. */
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
 		conclude(out, VERDICT_NOTE, "a kernel whose version cannot be read");
 		return;
@@ -94,7 +94,7 @@ static void check_btf(struct finding *out)
 	advise(out, "A kernel built with CONFIG_DEBUG_INFO_BTF=y has it.");
 }
 
-/* Appends "NAME: what is missing" for each of `need` that is not usable; true if any. */
+/* Appends "NAME: what is missing" for each capability of `need` that is not usable; true if any. */
 static bool list_missing(uint64_t usable, enum capability_need need, char *out, size_t size)
 {
 	size_t used = strlen(out);
@@ -152,7 +152,7 @@ static void check_lockdown(struct finding *out)
 	}
 }
 
-/* A setting in /proc/sys: its number, or `missing`. */
+/* The number in a setting of /proc/sys, or `missing`. */
 static int64_t setting(const char *path, int64_t missing)
 {
 	char line[32];
@@ -161,9 +161,9 @@ static int64_t setting(const char *path, int64_t missing)
 }
 
 /*
- * CAP_PERFMON goes before what the setting says; but Debian's kernels know a value
- * more, which they begin with, and which CAP_SYS_ADMIN only goes before. Probes that
- * are perf events, as before Linux 6.6, want CAP_SYS_ADMIN whatever it is.
+ * CAP_PERFMON overrides the setting. But Debian's kernels have, and start with, an additional value
+ * that only CAP_SYS_ADMIN overrides. Probes that are perf events, before Linux 6.6, require
+ * CAP_SYS_ADMIN at any value.
  */
 static void check_paranoid(struct finding *out)
 {
@@ -194,7 +194,7 @@ static void check_unprivileged(struct finding *out)
 		 (long long)setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0));
 }
 
-/* Are addresses shown to us? All are 0 otherwise. */
+/* Are kernel addresses visible to us? All are 0 otherwise. */
 static void check_kernel_names(struct finding *out)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -290,7 +290,7 @@ int rights_check(struct problem *problem)
 
 /* --- other recorders ---------------------------------------------------------------------- */
 
-/* Every recorder loads the program of this name (bpf/gc.bpf.c). */
+/* Every recorder loads the program with this name (bpf/gc.bpf.c). */
 static bool is_recorders(uint32_t id)
 {
 	struct bpf_prog_info info = {0};
@@ -312,6 +312,6 @@ bool others_may_record(void)
 
 	while (recorders < 2 && !bpf_prog_get_next_id(id, &id))
 		recorders += is_recorders(id);
-	/* Not even our own: we may not see them. */
+	/* Not even our own is listed: we may not see them. */
 	return recorders != 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* checks.h: what a machine and a user need for recording: one table for record and doctor. */
+/* checks.h: what recording needs from a machine and a user: one table for record and doctor. */
 #ifndef GCPROF_CHECKS_H
 #define GCPROF_CHECKS_H
 
@@ -17,8 +17,8 @@ enum verdict {
 
 struct finding {
 	enum verdict verdict;
-	int error;        /* negative errno where nothing can be recorded */
-	char found[384];  /* a phrase: how it is */
+	int error;        /* negative errno if nothing can be recorded */
+	char found[384];  /* a phrase: what was found */
 	char advice[256]; /* a sentence: what to change; empty: nothing */
 };
 
@@ -32,14 +32,14 @@ extern const struct check check_table[];
 extern const size_t check_count;
 
 /*
- * Goes through the vital checks. -EPERM: nothing can be recorded; -EOPNOTSUPP:
- * not on this kernel; each with a sentence in *problem.
+ * Runs the vital checks. -EPERM: nothing can be recorded; -EOPNOTSUPP: not on this kernel; each
+ * with a sentence in *problem.
  */
 int rights_check(struct problem *problem);
 
 /*
- * True if another recorder's programs are loaded, or if the kernel does not say (it says so
- * to CAP_SYS_ADMIN only). To be called once our own are: recorders that start later call it, too.
+ * Are another recorder's programs loaded? True also if the kernel does not say (only to
+ * CAP_SYS_ADMIN). To be called after our own are loaded, as recorders that start later do.
  */
 bool others_may_record(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpu_events.c: BPF programs that run at perf events, which each CPU has its own of. */
+/* cpu_events.c: BPF programs at perf events of each CPU. */
 #include "cpu_events.h"
 
 #include <bpf/libbpf.h>
@@ -12,22 +12,22 @@
 
 #include "../machine/clock.h"
 
-/* Of a CPU, between two draws of periods. A timer begins anew at one, which costs half a tick. */
+/* On a CPU, between two draws of periods. A draw restarts a timer, which costs half a tick. */
 #define DRAW_TICKS 64
 
 struct cpu_event {
 	const struct bpf_program *program;
 	struct bpf_link *link;
-	int fd; /* of the perf event, the link's */
+	int fd; /* of the perf event; owned by the link */
 };
 
 struct cpu_events {
 	int n_cpus;
 	uint64_t random; /* state of the generator */
-	size_t turn;     /* of cpu_events_draw() */
-	uint64_t drawn;  /* ns: when it last did */
+	size_t turn;     /* number of cpu_events_draw() calls */
+	uint64_t drawn;  /* ns: time of the last draw */
 	size_t count;
-	struct cpu_event all[]; /* room for CPU_EVENTS_MAX on each CPU */
+	struct cpu_event all[]; /* CPU_EVENTS_MAX entries per CPU */
 };
 
 struct cpu_events *cpu_events_create(int n_cpus)
@@ -44,7 +44,7 @@ struct cpu_events *cpu_events_create(int n_cpus)
 	return events;
 }
 
-/* -ENODEV: the CPU is not there. */
+/* -ENODEV: the CPU is offline. */
 static int attach_one(struct cpu_events *events, const struct bpf_program *program,
 		      const struct perf_event_attr *attr, int cpu)
 {
@@ -92,10 +92,9 @@ static uint64_t next_random(struct cpu_events *events)
 }
 
 /*
- * The period of one of a CPU's timers, which together fire each `ns` on average. Their rates lie
- * up to a quarter above and below that, each as far above as that of another one lies below, so
- * that together they are what they should be at any time. `seed` says how far, for each CPU and
- * pair of timers.
+ * The period of one of a CPU's timers, which together fire every `ns` on average. Their rates
+ * deviate by up to a quarter; two timers have opposite deviations, so that the total rate is right
+ * at any time. `seed` determines the deviation of each CPU and pair.
  */
 static uint64_t period_of(uint64_t seed, size_t cpu, size_t timer, uint64_t ns)
 {
@@ -125,8 +124,8 @@ int cpu_events_time(struct cpu_events *events, const struct bpf_program *program
 	return err;
 }
 
-/* New periods for the pairs of timers with these numbers on each CPU. One that went away may
- * refuse, and has no ticks. */
+/* Draws periods for the pairs `first` to `last` on each CPU. A CPU that went offline may refuse,
+ * and has no ticks. */
 static void draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns,
 		 size_t first, size_t last)
 {

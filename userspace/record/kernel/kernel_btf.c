@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_btf.c: finds kernel functions in the type information that the kernel shows of itself. */
+/* kernel_btf.c: finds kernel functions in the kernel's own BTF. */
 #include "kernel_btf.h"
 
 #include <bpf/btf.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What follows the description of a type: as many as it says, or one, of these bytes. */
+/* Size of the data after a type's description: one element, or as many as it says. */
 static size_t bytes_behind(const struct btf_type *type)
 {
 	const size_t n = btf_vlen(type);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* locked.c: finds the programs that keep their memory maps locked. */
+/* locked.c: finds programs that keep their memory maps locked. */
 /*
- * Nothing waits for a lock here: the BPF program reads the word of each lock. Programs lock their
- * maps all the time, for a moment: those count that have theirs locked at each of several looks.
+ * Nothing waits for a lock here: the BPF program only reads the lock words. Programs lock their
+ * maps all the time, briefly, so only those whose map is locked at each of several checks count.
  */
 #include "locked.h"
 
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000   /* to the second look; then each time twice as long */
-#define LAST_NS 16000000 /* to the last one */
+#define LOOK_NS 500000   /* to the second check; doubled each time */
+#define LAST_NS 16000000 /* to the last check */
 
 static bool is_among(uint32_t pid, const uint32_t *pids, size_t n)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* own_code.c: sets time that recording takes apart from the program's own, by the kernel's stack.
- */
+/* own_code.c: separates the time of recording from the program's own, by kernel stack. */
 /*
- * The kernel says where its machine code of our programs lies. Between a tracepoint or breakpoint
- * and a program are two functions at least that do nothing but call such programs, for instance
+ * The kernel reveals where its machine code of our programs is. Between a tracepoint or breakpoint
+ * and a program are at least two functions that only call such programs, for instance
  *
  *	bpf_prog_..._syscall_exit <- bpf_trace_run2 <- __bpf_trace_sys_exit <- syscall_exit_work
  *
- * A thread that is in the first of them has a return address into the second on its stack, which
- * stacks with one of our programs show. Programs of other tracers at the same place count as
- * recording, too: they are not the program's either.
+ * A thread in the first of them has a return address into the second on its stack. Stacks with one
+ * of our programs show these addresses. Programs of other tracers at the same place count as
+ * recording too: they are not the program's either.
  */
 #include "own_code.h"
 
@@ -21,8 +20,8 @@
 #include "../../util/buffer.h"
 
 enum {
-	CALLERS_MAX = 64,    /* places that call us are fewer */
-	FUNCTIONS_MAX = 256, /* of one program */
+	CALLERS_MAX = 64,    /* more than there are callers */
+	FUNCTIONS_MAX = 256, /* per program */
 	CALLER_DEPTH = 2,    /* frames from our outermost one to the return address */
 };
 
@@ -112,8 +111,8 @@ bool own_code_has(struct own_code *own, const uint64_t *frames, size_t count)
 			return true;
 		if (!is_own(own, frame))
 			continue;
-		/* Where one of our functions begins it has no frame yet: its caller is not found.
-		 */
+		/* A function of ours that was just entered has no frame yet, so its caller is not
+		 * found. */
 		if (i > 1 && i - 1 + CALLER_DEPTH < count && own->n_callers < CALLERS_MAX)
 			own->callers[own->n_callers++] = frames[i - 1 + CALLER_DEPTH];
 		return true;

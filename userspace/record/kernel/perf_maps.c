@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perf_maps.c: what the followed processes map executable, from the kernel's perf rings. */
+/* perf_maps.c: executable mappings of traced processes, from the kernel's perf rings. */
 /*
- * One event a CPU that counts nothing. Opened on the program that the recorder
- * starts and inherited by its children, it brings the mappings of those alone;
- * for programs that run already there would have to be one for each of their
- * threads, so then it is opened for everybody, and the receiver chooses.
+ * One event per CPU that counts nothing. Opened on the started program and inherited by its
+ * children, it reports only their mappings. For running programs it would take one event per
+ * thread; the event is then opened for all processes, and the receiver filters.
  */
 #include "perf_maps.h"
 
@@ -19,7 +18,7 @@
 #include <unistd.h>
 
 enum { RING_PAGES = 256 };
-enum { RECORDS_MAX = 512 }; /* of a ring in one call: some 7 ms */
+enum { RECORDS_MAX = 512 }; /* per ring and call: some 7 ms */
 
 struct ring {
 	struct perf_event_mmap_page *control;
@@ -33,14 +32,14 @@ struct perf_maps {
 	size_t page;
 	uint64_t lost, bad;
 	const struct perf_maps_visitor *visitor;
-	/* Records are copied here: in the ring they may wrap around its end. */
+	/* Records are copied here, because they may wrap around the end of the ring. */
 	union {
 		struct perf_event_header header;
 		unsigned char bytes[1 << 16];
 	} record;
 };
 
-/* PERF_RECORD_MMAP2 up to the file's name. */
+/* PERF_RECORD_MMAP2 up to the file name. */
 struct mmap2 {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -50,7 +49,7 @@ struct mmap2 {
 	uint32_t protection, flags;
 };
 
-/* What sample_type puts behind every record. */
+/* What sample_type appends to every record. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -72,8 +71,8 @@ static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Wake us at once: a mapped file may have probes. (wakeup_events counts samples
-		   only.) */
+		/* Wakes us at once, since a mapped file may have probes. (wakeup_events counts
+		 * samples only.) */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -125,7 +124,7 @@ out:
 	return 0;
 }
 
-/* One mapping, as the other events are: with a header and its name padded with zeroes. */
+/* Converts a mapping to the form of other events: with a header and a zero-padded name. */
 static void convert(struct perf_maps *maps, const struct mmap2 *from, const char *name,
 		    const struct trailer *trailer)
 {
@@ -182,7 +181,7 @@ static void record_handle(struct perf_maps *maps, size_t size)
 		maps->lost += lost;
 		return;
 	default:
-		return; /* ends of threads, throttling and the like */
+		return; /* thread exits, throttling and the like */
 	}
 	maps->bad++;
 }
@@ -197,7 +196,7 @@ static void ring_copy(struct perf_maps *maps, const struct ring *ring, uint64_t 
 	memcpy(maps->record.bytes + first, ring->data, size - first);
 }
 
-/* False if something is left. */
+/* False if some is left. */
 static bool ring_drain(struct perf_maps *maps, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);

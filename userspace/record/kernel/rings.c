@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rings.c: empties the BPF rings. */
+/* rings.c: drains the BPF rings. */
 #include "rings.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of one ring in a row: a ring that fills as fast as it is read must not keep us from the rest. */
+/* Per ring and call: a ring that fills as fast as it is read must not starve the others. */
 enum { RECORDS_MAX = 200000 };
 
 struct rings {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rings.h: empties the BPF rings. */
+/* rings.h: drains the BPF rings. */
 #ifndef GCPROF_RINGS_H
 #define GCPROF_RINGS_H
 
@@ -15,8 +15,8 @@ int rings_open(const struct session *session, rings_visit *visit, void *context,
 	       struct rings **out);
 
 /*
- * Hands out what is in the rings. 1 if all were emptied; 0 if one kept filling
- * and was left for the next time; or a negative errno.
+ * Delivers the rings' contents. 1 if all were emptied; 0 if one kept filling and was left for the
+ * next call; or a negative errno.
  */
 int rings_drain(struct rings *rings);
 

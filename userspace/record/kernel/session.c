@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session.c: the BPF object: loaded, attached, switched off. */
+/* session.c: the BPF object: load, attach, stop. */
 #include "session.h"
 
 #include <bpf/bpf.h>
@@ -20,24 +20,24 @@
 
 enum { SYSTEM_LINKS = 16 };
 
-#define LOOKS_MAX 8 /* else programs that fork without end keep it for ever */
+#define LOOKS_MAX 8 /* programs that fork without end would otherwise keep it busy */
 #define SECOND_NS UINT64_C(1000000000)
 
 struct session {
 	struct gcprof_bpf *skeleton;
-	bool multi; /* all places of a file are attached at once */
+	bool multi; /* all places of a file share one link */
 	struct attach *probes;
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
 	struct call_tracing calls;
-	struct bpf_link *threads;      /* an iterator: makes known those that exist */
-	struct bpf_link *rest, *usage; /* reports what is open at the end, or used so far */
-	struct bpf_link *ran, *cpu;    /* reports CPU time, or adds it up; NULL: not needed */
-	uint32_t moved;                /* processes moved into the cgroup, as of the last search */
+	struct bpf_link *threads;      /* an iterator: registers existing threads */
+	struct bpf_link *rest, *usage; /* report what is open at the end, or usage so far */
+	struct bpf_link *ran, *cpu;    /* report CPU time, or add it up; NULL: not needed */
+	uint32_t moved;                /* processes moved into the cgroup before the last search */
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
-	uint64_t frequency; /* of the timers; 0: there are none */
+	uint64_t frequency; /* of the timers; 0: none */
 	int n_cpus;
 };
 
@@ -109,7 +109,7 @@ out:
 
 /* --- the target set ---------------------------------------------------- */
 
-/* One turn of an iterator over all threads of this pid namespace. */
+/* Runs an iterator over all threads of this pid namespace once. */
 static int iterate_once(const struct bpf_link *iterator)
 {
 	char nothing[64];
@@ -168,7 +168,7 @@ int session_target(struct session *session, pid_t pid, struct target_entry *out)
 
 	if (err || out->process)
 		return err;
-	/* The next process with its number is another one. */
+	/* The next process with this pid is another one. */
 	bpf_map_delete_elem(fd, &key);
 	return -ESRCH;
 }
@@ -193,7 +193,7 @@ static int attach_program(struct session *session, struct bpf_program *program)
 	return 0;
 }
 
-/* What follows processes, and iterators: threads that exist, what they used, what is open. */
+/* Attaches the tracking of processes, and creates the iterators. */
 static int attach_process(struct session *session, struct problem *problem)
 {
 	const struct {
@@ -230,14 +230,14 @@ static int attach_process(struct session *session, struct problem *problem)
 	return 0;
 }
 
-/* Adds up CPU time so far where a tracing window begins or ends. */
+/* Adds up CPU time where a tracing window begins or ends. */
 static void add_cpu(const struct session *session)
 {
 	const struct timespec least = {.tv_nsec = 1};
 
 	if (!session->cpu)
 		return;
-	/* A thread that slept finds the clock of the run queue up to date (bpf/call_cpu.bpf.c). */
+	/* After a sleep, the run queue's clock is up to date (bpf/call_cpu.bpf.c). */
 	nanosleep(&least, NULL);
 	iterate_once(session->cpu);
 }
@@ -288,7 +288,7 @@ struct call_tracing *session_calls(struct session *session)
 	return &session->calls;
 }
 
-/* The end of calls is needed for waits, too: those in a call are reported when it ends. */
+/* Waits need the end of calls too: a wait in a call is reported when the call ends. */
 static void attach_calls(struct session *session, const struct record_options *options)
 {
 	int err = 0;
@@ -312,7 +312,7 @@ static void attach_calls(struct session *session, const struct record_options *o
 		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
 }
 
-/* Timers, and the account of CPU time that they divide. */
+/* Starts the timers, and the reporting of CPU time that they divide. */
 static int start_timers(struct session *session, uint64_t frequency)
 {
 	const struct gcprof_bpf *skeleton = session->skeleton;
@@ -343,7 +343,7 @@ static void attach_timers(struct session *session, uint64_t frequency)
 			      strerror(-err));
 }
 
-/* Counted by the kernel once they are dealt with, those that had to read and the others. */
+/* Faults are counted once handled, separately with and without I/O. */
 static void attach_faults(struct session *session, bool wanted)
 {
 	static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS_MIN,
@@ -463,7 +463,7 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 	};
 }
 
-/* Runs of a program that the kernel skipped, since one was under way on the CPU. */
+/* Runs of a program that the kernel skipped, because another was in progress on the CPU. */
 static uint64_t count_skipped(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = {0};
@@ -532,7 +532,7 @@ void session_slow_timer(struct session *session, uint32_t stands)
 {
 	if (!session->frequency)
 		return;
-	/* Each timer begins anew: its next tick stands for what passes from now on. */
+	/* This restarts each timer: its next tick stands for the time from now on. */
 	cpu_events_period(session->cpu_events, session->skeleton->progs.cpu_tick,
 			  SECOND_NS / session->frequency * stands);
 	session->skeleton->data->tick_stands = stands;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session.h: the BPF object: loaded, attached, switched off. */
+/* session.h: the BPF object: load, attach, stop. */
 #ifndef GCPROF_SESSION_H
 #define GCPROF_SESSION_H
 
@@ -17,61 +17,61 @@
 
 struct session;
 
-/* Tracing of system calls, which can be turned off and on. */
+/* Tracing of system calls, which can be stopped and resumed. */
 struct call_tracing {
-	bool counted; /* it is asked for; else only ends of calls are, by waits */
+	bool counted; /* requested; otherwise only ends of calls are traced, for waits */
 	bool on;
-	uint64_t begun, ended; /* ns: when it last did; 0: never */
-	double call_ns;        /* what a call takes longer while it is traced; set by others */
+	uint64_t begun, ended; /* last begin and end, ns; 0: never */
+	double call_ns;        /* time that tracing adds to a call; set by others */
 };
 
 struct stream_state {
 	bool attached;
-	char why_not[256]; /* a sentence, if not */
+	char why_not[256]; /* if not on: a sentence */
 };
 
-/* Loads the BPF object for these options. Nothing is attached yet. */
+/* Loads the BPF object for these options. Attaches nothing yet. */
 int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem);
 
 /*
- * Follows all threads of processes (as /proc calls them) that are there already: from
- * now on, or, if they are `armed`, from their next exec on.
+ * Traces all existing threads of these processes (pids of /proc here): from now on, or, if `armed`,
+ * from their next exec.
  */
 int session_add_targets(struct session *session, const pid_t *pids, size_t count, bool armed);
 
-/* What became of one of them: -ESRCH: it is gone. */
+/* The outcome for one of them: -ESRCH: it ended. */
 int session_target(struct session *session, pid_t pid, struct target_entry *out);
 
 /*
- * Looks for threads to follow until no more are found: those of the processes
- * named to session_add_targets(), or, as the options say, everybody's or a cgroup's.
+ * Searches for threads to trace until no more are found: those of the processes passed to
+ * session_add_targets(), or, as the options say, all or a cgroup's.
  */
 int session_find_threads(struct session *session);
 
-/* The same, if a process was moved into the cgroup since the last look. */
+/* The same, if a process was moved into the cgroup since the last search. */
 int session_find_moved(struct session *session);
 
-/* Is any process that is followed still there? */
+/* Does any traced process still exist? */
 bool session_has_targets(const struct session *session);
 
 /*
- * Attaches everything but probes. A stream that cannot be attached says so in
- * its state; negative errno only if the program could not even be followed.
+ * Attaches everything but probes. The state of a stream that cannot be attached says so; a negative
+ * errno only if the program could not be traced at all.
  */
 int session_attach(struct session *session, const struct record_options *options,
 		   struct problem *problem);
 
-/* Probes are attached file by file through this; owned by the session. */
+/* Attaches probes file by file; owned by the session. */
 struct attach *session_probes(struct session *session);
 
-/* Brings the states of the alloc and gc streams up to date; true if one changed. */
+/* Updates the states of the alloc and gc streams; true if one changed. */
 bool session_probes_attached(struct session *session, const char *why_not);
 
 const struct stream_state *session_stream(const struct session *session, enum stream stream);
 
-/* Tables of the kernel side (tables.h), by process, by struct syscall_key, by process, and two
- * arrays of each CPU, and paths to fibers by process. */
+/* Tables of the kernel side (tables.h): by process, by struct syscall_key, by process, two per-CPU
+ * arrays, and paths to fibers by process. */
 enum session_table {
 	TABLE_PROCESSES,
 	TABLE_SYSCALLS,
@@ -81,10 +81,10 @@ enum session_table {
 	TABLE_FIBERS,
 };
 
-/* From now on system calls on locks of interpreters count apart from others. */
+/* Counts system calls on locks of interpreters separately from now on. */
 void session_know_locks(struct session *session);
 
-/* From now on events of a process carry its fibers, until TABLE_FIBERS forgets it. */
+/* Adds fibers to the events of a process, until TABLE_FIBERS drops it. */
 int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path);
 
 /* Map descriptors, owned by the session. */
@@ -92,29 +92,28 @@ int session_ring_fd(const struct session *session, enum session_ring ring);
 int session_table_fd(const struct session *session, enum session_table table);
 struct unwind_fds session_unwind_fds(const struct session *session);
 
-/* The machine code of our programs: nothing where we may not know where it lies. Owned by the
+/* The machine code of our programs; empty if its location is hidden from us. Owned by the
  * session. */
 struct own_code *session_own_code(const struct session *session);
 
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
 
-/* What our programs took so far, likewise; only if the options have a --max-overhead. */
+/* The cost of our programs so far, summed likewise; only with --max-overhead. */
 int session_costs(const struct session *session, struct cost out[COST_PROGRAMS]);
 
 /*
- * From now on a timer sample stands for so many at the frequency asked for, which are left out, and
- * so many short calls are recorded one by one, a second and CPU; calls that take less than
- * `below_ns` are short whatever else they are.
+ * Changes the rates: a timer sample stands for `stands` ticks, the others are left out; `rate`
+ * records of short calls, per second and CPU; calls below `below_ns` are short in any case.
  */
 void session_slow_timer(struct session *session, uint32_t stands);
 void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns);
 
-/* Now and then: draws new distances between timer samples, at random. */
+/* From time to time: draws new random intervals between timer samples. */
 void session_draw_timer(struct session *session);
 
-/* Puts what threads ran since the last time into the ring of timer samples; and with `usage`, only
- * if the options have --rotate or --keep, what they used so far into that of processes. */
+/* Reports the CPU time of threads since the last call in the ring of timer samples; with `usage`,
+ * only with --rotate or --keep, also their usage so far in the ring of processes. */
 int session_report_ran(struct session *session, bool usage);
 
 /* Owned by the session. */
@@ -125,15 +124,12 @@ struct call_tracing *session_calls(struct session *session);
 int session_trace_calls(struct session *session);
 
 /*
- * Calls were traced until `ended`. As long as any program is attached to them the kernel takes a
- * longer way for every call of every thread on the machine: so both are detached.
+ * Calls were traced until `ended`. While any program is attached, the kernel sends every call on
+ * the machine down a slower path; so both are detached.
  */
 void session_leave_calls(struct session *session);
 
-/*
- * From now on the kernel side records nothing, at once and for everybody; what was
- * still open (calls, waits) is reported in the rings.
- */
+/* Stops all recording at once; open calls and waits are reported in the rings. */
 void session_stop(struct session *session);
 
 /* Detaches and frees. NULL is allowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setup.c: the BPF object before it is loaded: settings, programs, sizes of maps. */
+/* setup.c: the BPF object before loading: settings, programs, map sizes. */
 #include "setup.h"
 
 #include <bpf/libbpf.h>
@@ -15,11 +15,11 @@
 #include "../machine/viewer.h"
 #include "../../util/log.h"
 
-/* Bytes are powers of two: what may come between two looks of the recorder. */
+/* Sizes are powers of two: enough for what arrives between two rounds of the recorder. */
 static const struct {
 	enum stream stream;
 	uint32_t bytes;
-	size_t map;     /* where the skeleton has its pointer */
+	size_t map;     /* offset of its pointer in the skeleton */
 	bool has_dumps; /* records may carry stack dumps */
 } rings[RINGS] = {
 #define RING(name) offsetof(struct gcprof_bpf, maps.ring_##name)
@@ -33,12 +33,12 @@ static const struct {
 #undef RING
 };
 
-/* Of a ring with stack dumps: a tenth of a second of 2000 samples has 3 MiB. */
+/* For a ring with stack dumps: a tenth of a second of 2000 samples takes 3 MiB. */
 #define DUMPS_BYTES    (32u << 20)
-#define RING_BYTES_MIN 4096 /* what is not used takes a page */
-#define COPY_ROOMS     4    /* for each CPU, as many as there are scratches */
+#define RING_BYTES_MIN 4096 /* an unused ring takes a page */
+#define COPY_ROOMS     4    /* per CPU, as many as scratches */
 
-/* For whole machines and cgroups: CPUs that a ring of the size above serves, and limits. */
+/* For whole machines and cgroups: CPUs served by a ring of the size above, and limits. */
 enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
 
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring)
@@ -53,8 +53,8 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 
 	config->user_stacks = ways->walk;
 	config->rows = ways->rows;
-	/* Walks by rows need dumps while rows are being made. There are few, and of programs that
-	 * begin, whose loaders have large buffers on the stack. */
+	/* Rows need dumps while they are being built. These are few, of programs that are starting,
+	 * whose loaders have large buffers on the stack. */
 	config->copy_bytes = ways->copy   ? (uint32_t)options->stack_bytes & ~7u
 			     : ways->rows ? COPY_BYTES_MAX
 					  : 0;
@@ -85,11 +85,11 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 /* --- preemption: see bpf/preempt.h ----------------------------------------------- */
 
 struct preempt_functions {
-	int disable, enable; /* numbers of the kernel's functions; not positive: there are none */
+	int disable, enable; /* BTF ids of the kernel's functions; not positive: missing */
 };
 
-/* The functions are there since Linux 6.10, but programs may call global functions between them
- * only since 6.15. */
+/* The functions exist since Linux 6.10, but programs may call global functions between them only
+ * since 6.15. */
 static struct preempt_functions find_preempt_functions(void)
 {
 	struct preempt_functions functions = {0, 0};
@@ -105,11 +105,11 @@ static struct preempt_functions find_preempt_functions(void)
 	return functions;
 }
 
-/* Makes calls of the kernel's functions from those that stand in for them, or nothing. */
+/* Replaces the placeholder calls with calls of the kernel's functions, or with nothing. */
 static void set_preempt_calls(struct bpf_program *program,
 			      const struct preempt_functions *functions, bool guarded)
 {
-	/* libbpf has no other way to change them before they are relocated. */
+	/* libbpf has no other way to change them before relocation. */
 	struct bpf_insn *instructions = (struct bpf_insn *)(uintptr_t)bpf_program__insns(program);
 
 	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
@@ -143,7 +143,7 @@ static void set_preemption(struct gcprof_bpf *skeleton)
 
 /* --- programs and maps ----------------------------------------------------------- */
 
-/* What is not asked for is not even loaded, which takes the kernel time. */
+/* Programs that are not needed are not loaded, to save the kernel's time. */
 static void choose_programs(struct gcprof_bpf *skeleton, const struct record_options *options)
 {
 	const bool calls = options->syscall_mode != SYSCALLS_OFF, waits = options->off_cpu;
@@ -172,7 +172,7 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		bpf_program__set_autoload(programs[i].program, programs[i].wanted);
 }
 
-/* Those of a whole machine grow with its CPUs. */
+/* Rings of a whole machine grow with its CPUs. */
 static int size_rings(const struct gcprof_bpf *skeleton, const struct record_options *options,
 		      int n_cpus)
 {
@@ -197,7 +197,7 @@ static int size_rings(const struct gcprof_bpf *skeleton, const struct record_opt
 	return err;
 }
 
-/* Arrays take their memory at once, so unused ones are small; hashes as entries come. */
+/* Arrays allocate at once, so unused ones are made small; hashes allocate on demand. */
 static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 {
 	const volatile struct bpf_config *config = &skeleton->rodata->config;
@@ -243,7 +243,7 @@ static int print(enum libbpf_print_level level, const char *format, va_list argu
 
 	if (!log_shows(ours))
 		return 0;
-	/* Why the kernel refuses a program comes in many lines at once. */
+	/* The reason for refusing a program arrives in many lines at once. */
 	if (vasprintf(&text, format, arguments) >= 0) {
 		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 			log_print(ours, "%s", line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setup.h: the BPF object before it is loaded: settings, programs, sizes of maps. */
+/* setup.h: the BPF object before loading: settings, programs, map sizes. */
 #ifndef GCPROF_SETUP_H
 #define GCPROF_SETUP_H
 
@@ -7,7 +7,7 @@
 
 #include "../machine/options.h"
 
-/* Of the streams that have a ring, in this order. */
+/* The streams with a ring, in this order. */
 enum session_ring {
 	RING_ALLOC,
 	RING_GC,
@@ -23,8 +23,8 @@ struct bpf_map;
 struct gcprof_bpf;
 
 /*
- * Prepares the opened object for these options on a machine of so many CPUs. `multi`: all places
- * of a file are attached at once. 0, or libbpf's error. Not thread-safe.
+ * Prepares the opened object for these options and number of CPUs. `multi`: all locations of a file
+ * are attached at once. 0, or libbpf's error. Not thread-safe.
  */
 int setup_object(struct gcprof_bpf *skeleton, const struct record_options *options, bool multi,
 		 int n_cpus);
@@ -32,7 +32,7 @@ int setup_object(struct gcprof_bpf *skeleton, const struct record_options *optio
 /* The map of a ring, owned by the skeleton. */
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring);
 
-/* From now on warnings of libbpf are LOG_VERBOSE, all else is LOG_DEBUG. */
+/* Logs libbpf's warnings as LOG_VERBOSE, all else as LOG_DEBUG. */
 void setup_messages(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tables.h: reads the tables of the kernel side. */
-/* Not thread-safe for one entry; a negative errno of bpf(2) is returned as it is. */
+/* Not thread-safe per entry; errors of bpf(2) are returned as negative errno. */
 #ifndef GCPROF_TABLES_H
 #define GCPROF_TABLES_H
 
@@ -8,14 +8,14 @@
 
 #include "session.h"
 
-/* What the kernel side keeps of one key: 0 or -ENOENT: it has forgotten it, or never knew it. */
+/* The value of a key: 0, or -ENOENT: dropped or never known. */
 int table_lookup(const struct session *session, enum session_table table, const void *key,
 		 void *value);
 void table_forget(const struct session *session, enum session_table table, const void *key);
 
 /*
- * Reads a table by the batch, *count entries at most; *count is how many there were. `place` is
- * where to go on, 0 at first. -ENOENT: these were the last.
+ * Reads up to *count entries and sets *count to their number. `place` is the position, initially 0.
+ * -ENOENT: these were the last.
  */
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,
 		       void *keys, void *values, uint32_t *count);

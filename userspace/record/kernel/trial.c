@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trial.c: tries each part of a recording for a moment, on gcprof itself only. */
+/* trial.c: tries each part of a recording briefly, on gcprof itself only. */
 #include "trial.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void trial_fire(void)
 	STAP_PROBE3(gcprof, period, none, none, reason);
 }
 
-/* True if the kernel found the probe here, took it, and raised the semaphore. */
+/* True if the kernel found the probe here, attached it, and raised the semaphore. */
 static bool try_probe(struct attach *probes, struct problem *problem)
 {
 	struct opener *opener = NULL;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind_maps.c: puts unwind rows and tables of mappings into the kernel's maps. */
+/* unwind_maps.c: writes unwind rows and mapping tables into the kernel's maps. */
 /*
- * Rows of several files lie one behind the other in chunks of 256 KiB, each a
- * map of its own that is made when the last one is full, but for the first: the
- * kernel waits some milliseconds when a map is put into another one. A chunk is given back when
- * none of its pages is in use any more.
+ * Rows of several files lie one after the other in chunks of 256 KiB. Except for the first, each
+ * chunk is a map of its own, created when the last one is full: adding a map to another one takes
+ * some milliseconds. A chunk is released when none of its pages is in use.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -23,39 +22,39 @@
 
 #define CHUNKS_AT_ONCE 16
 
-#define ATTEMPTS 8 /* the kernel keeps only a few big entries ready for each CPU */
+#define ATTEMPTS 8 /* per CPU the kernel prepares only a few large entries */
 
 struct chunk {
-	uint32_t pages;     /* that have rows in it */
-	bool there;         /* in the kernel */
-	unwind_row *memory; /* NULL: it is full, or not there */
+	uint32_t pages;     /* with rows in it */
+	bool there;         /* it exists in the kernel */
+	unwind_row *memory; /* NULL: full, or missing */
 };
 
-/* A rule in the kernel's map, each once, for as long as a file has it. */
+/* A rule in the kernel's map; each exists once, while any file uses it. */
 struct rule {
 	struct unwind_rule rule;
-	uint32_t holders; /* files */
+	uint32_t holders; /* files that use it */
 };
 
 /* The rules of a file. */
 struct held {
-	uint32_t *numbers; /* of each of them: owned */
+	uint32_t *numbers; /* owned array of their numbers */
 	size_t count;
 };
 
 struct unwind_maps {
 	struct unwind_fds fds;
 	struct map *numbers;                        /* struct unwind_rule to its number */
-	uint32_t n_rules;                           /* numbers with holders */
-	uint32_t last_rule;                         /* the number that was given out last */
-	struct rule rules[UNWIND_RULES_MAX];        /* by number */
-	struct held held[UNWIND_PAGES_MAX];         /* by the first page of the file */
-	struct unwind_page pages[UNWIND_PAGES_MAX]; /* as the kernel has them */
+	uint32_t n_rules;                           /* numbers in use */
+	uint32_t last_rule;                         /* number assigned last */
+	struct rule rules[UNWIND_RULES_MAX];        /* indexed by number */
+	struct held held[UNWIND_PAGES_MAX];         /* indexed by the first page of the file */
+	struct unwind_page pages[UNWIND_PAGES_MAX]; /* as in the kernel */
 	bool taken[UNWIND_PAGES_MAX];
 	struct chunk chunks[UNWIND_CHUNKS_MAX];
 	size_t n_chunks;
-	uint32_t current; /* chunk that is being filled, or NO_CHUNK */
-	uint32_t used;    /* rows in it */
+	uint32_t current; /* chunk being filled, or NO_CHUNK */
+	uint32_t used;    /* rows used in it */
 	struct hotspot_layout hotspot[HOTSPOT_FILES_MAX];
 	uint32_t n_hotspot;
 };
@@ -93,13 +92,13 @@ void unwind_maps_free(struct unwind_maps *maps)
 
 /* --- rules ------------------------------------------------------------------------- */
 
-/* Rules for which there is still room. */
+/* Number of rules that still fit. */
 static uint32_t rule_room(const struct unwind_maps *maps)
 {
 	return UNWIND_RULES_MAX - 1 - maps->n_rules;
 }
 
-/* A number without holders; there is one. 0 is that of the empty rule. */
+/* An unused number, which exists. 0 is the empty rule's. */
 static uint32_t find_unused(const struct unwind_maps *maps)
 {
 	uint32_t number = maps->last_rule;
@@ -111,8 +110,8 @@ static uint32_t find_unused(const struct unwind_maps *maps)
 }
 
 /*
- * Gives the rule a number. Numbers are used again: the kernel side keeps rules that it found by
- * content, not by number, so it cannot be misled by that.
+ * Assigns a number to the rule. Numbers are reused: the kernel side caches rules by content, not by
+ * number, so reuse cannot mislead it.
  */
 static uint32_t add_rule(struct unwind_maps *maps, const struct unwind_rule *rule)
 {
@@ -136,8 +135,8 @@ static uint32_t add_rule(struct unwind_maps *maps, const struct unwind_rule *rul
 	return number;
 }
 
-/* The number of a rule, held until it is released; 0 for the empty one, and when there are too
- * many or there is no memory: nothing is held then. */
+/* The number of a rule, held until it is released. 0 for the empty rule, and if there are too many
+ * or no memory; nothing is held then. */
 static uint32_t hold_rule(struct unwind_maps *maps, const struct unwind_rule *rule)
 {
 	const uint64_t *slot;
@@ -152,7 +151,7 @@ static uint32_t hold_rule(struct unwind_maps *maps, const struct unwind_rule *ru
 	return number;
 }
 
-/* Gives a number back; no row that leads to it may be left. */
+/* Releases a number; no row may refer to it any more. */
 static void release_rule(struct unwind_maps *maps, uint32_t number)
 {
 	struct rule *rule = &maps->rules[number];
@@ -163,7 +162,7 @@ static void release_rule(struct unwind_maps *maps, uint32_t number)
 	maps->n_rules--;
 }
 
-/* The kernel's numbers of all rules of a file, which holds them from now on. */
+/* The numbers of all rules of a file, which holds them from now on. */
 static uint32_t *hold_rules(struct unwind_maps *maps, const struct unwind_file *file)
 {
 	uint32_t *numbers = calloc(file->n_rules, sizeof(*numbers));
@@ -186,7 +185,7 @@ bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_fil
 	return rule_room(maps) < file->n_rules;
 }
 
-/* The part of a resource that is free. */
+/* The free part of a resource. */
 static double part(size_t free, size_t all)
 {
 	return (double)free / (double)all;
@@ -226,7 +225,7 @@ static void chunk_drop(struct unwind_maps *maps, uint32_t index)
 	maps->n_chunks--;
 }
 
-/* A map for a chunk, mapped: its descriptor. */
+/* Creates and maps the map of a chunk. Returns its descriptor. */
 static int chunk_create(struct chunk *chunk)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
@@ -245,7 +244,7 @@ static int chunk_create(struct chunk *chunk)
 	return err;
 }
 
-/* Puts maps into the map of chunks, together if the kernel can do that. */
+/* Adds maps to the map of chunks, all together if the kernel supports it. */
 static int chunks_put(const struct unwind_maps *maps, const uint32_t *indexes, const int *fds,
 		      uint32_t count)
 {
@@ -259,7 +258,7 @@ static int chunks_put(const struct unwind_maps *maps, const uint32_t *indexes, c
 	return err;
 }
 
-/* Makes up to `count` chunks, all at once: the kernel waits each time. */
+/* Creates up to `count` chunks at once, because the kernel waits each time. */
 static int chunks_create(struct unwind_maps *maps, uint32_t count)
 {
 	uint32_t indexes[CHUNKS_AT_ONCE], n = 0;
@@ -289,7 +288,7 @@ static int chunks_create(struct unwind_maps *maps, uint32_t count)
 	return err ? err : n ? 0 : -ENOSPC;
 }
 
-/* Chunk 0 is there from the start. */
+/* Chunk 0 always exists. */
 static int first_chunk(struct unwind_maps *maps)
 {
 	struct chunk *chunk = &maps->chunks[0];
@@ -305,7 +304,7 @@ static int first_chunk(struct unwind_maps *maps)
 	return 0;
 }
 
-/* A chunk that nothing was written to yet, NO_CHUNK if there is none. */
+/* A chunk that was not written to yet, or NO_CHUNK. */
 static uint32_t find_fresh(const struct unwind_maps *maps)
 {
 	for (uint32_t i = 0; i < UNWIND_CHUNKS_MAX; i++) {
@@ -315,7 +314,7 @@ static uint32_t find_fresh(const struct unwind_maps *maps)
 	return NO_CHUNK;
 }
 
-/* Goes on to another chunk; so many rows more are to come. */
+/* Switches to another chunk; `rows` more are to come. */
 static int chunk_open(struct unwind_maps *maps, size_t rows)
 {
 	size_t count = 1 + rows / UNWIND_CHUNK_ROWS;
@@ -344,7 +343,7 @@ size_t unwind_maps_bytes(const struct unwind_maps *maps)
 
 /* --- pages ------------------------------------------------------------------------- */
 
-/* Unused pages in a row. */
+/* Takes consecutive unused pages. */
 static int pages_take(struct unwind_maps *maps, size_t count, uint32_t *first)
 {
 	size_t found = 0;
@@ -360,7 +359,7 @@ static int pages_take(struct unwind_maps *maps, size_t count, uint32_t *first)
 	return -ENOSPC;
 }
 
-/* Copies the rows of one page into a chunk that has room for all of them. */
+/* Copies the rows of a page into a chunk that has room for them. */
 static int page_add(struct unwind_maps *maps, const struct unwind_file *file, size_t page,
 		    const uint32_t *numbers, uint32_t to)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unwind_maps.h: puts unwind rows and tables of mappings into the kernel's maps. */
+/* unwind_maps.h: writes unwind rows and mapping tables into the kernel's maps. */
 /*
- * Used by one thread. Rows are written first, then the pages that lead to them,
- * then the tables that lead to those, and taken away in the opposite order, so
- * that the kernel side never follows a place that is not filled.
+ * Used by one thread. Writes rows first, then the pages that lead to them, then the tables that
+ * lead to those, and removes them in reverse order, so that the kernel side never follows an empty
+ * entry.
  */
 #ifndef GCPROF_UNWIND_MAPS_H
 #define GCPROF_UNWIND_MAPS_H
@@ -25,36 +25,35 @@ struct unwind_fds {
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out);
-void unwind_maps_free(struct unwind_maps *maps); /* NULL is allowed; the kernel's maps stay */
+void unwind_maps_free(struct unwind_maps *maps); /* NULL is allowed; the kernel's maps remain */
 
-/* Puts the rows of a file in: the first of its n_pages pages. -ENOSPC if they do not fit. */
+/* Adds the rows of a file; stores the first of its n_pages pages. -ENOSPC if they do not fit. */
 int unwind_maps_add(struct unwind_maps *maps, const struct unwind_file *file, uint32_t *first);
 
-/* True if the rules of the file may be more than there is room for: some of its rows lead to none
- * if it is added. */
+/* May the file have more rules than there is room for? Some of its rows would then have none. */
 bool unwind_maps_crowded(const struct unwind_maps *maps, const struct unwind_file *file);
 
-/* The part of the room for rows that is free, from 0 to 1: of rules, chunks or pages, whatever is
- * the scarcest. */
+/* The free part of the room for rows, from 0 to 1: of rules, chunks or pages, whichever is
+ * scarcest. */
 double unwind_maps_room(const struct unwind_maps *maps);
 
-/* Takes all pages of a file away again, and what only they used. */
+/* Removes all pages of a file, and what only they used. */
 void unwind_maps_remove(struct unwind_maps *maps, uint32_t first, size_t count);
 
-/* Writes a table, and says which one a process has. */
+/* Writes a table and assigns it to a process. */
 int unwind_maps_put_table(struct unwind_maps *maps, uint32_t id, const struct unwind_table *table);
 int unwind_maps_put_process(struct unwind_maps *maps, uint32_t pid, const struct unwind_of *of);
 void unwind_maps_drop_table(struct unwind_maps *maps, uint32_t id);
 void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid);
 
-/* The number for struct unwind_table of this layout, put in if it is new; 0: it is no Java virtual
- * machine's, or there are too many. */
+/* The number of this layout for struct unwind_table, added if new; 0: not a Java virtual machine's,
+ * or too many. */
 uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout);
 
-/* A process has these interpreters. `fd`: of struct unwind_fds. */
+/* Sets the interpreters of a process. `fd` is that of struct unwind_fds. */
 int unwind_maps_put_interpreters(int fd, uint32_t pid, const struct interpreters *found);
 
-/* Bytes of kernel memory that rows take now. */
+/* Kernel memory used by rows, bytes. */
 size_t unwind_maps_bytes(const struct unwind_maps *maps);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* capabilities.c: the capabilities that recording uses, what is missing without each, dropping. */
+/* capabilities.c: the capabilities that recording uses, the effect of missing ones, and dropping
+ * them. */
 #include "capabilities.h"
 
 #include <errno.h>
@@ -70,11 +71,10 @@ bool capabilities_admin(void)
 	return effective() & bit(CAP_SYS_ADMIN);
 }
 
-/* What stays: CAP_SYS_ADMIN only where it stands for one that is not there. */
+/* Capabilities to keep: CAP_SYS_ADMIN only if it replaces a missing one. */
 static uint64_t kept(uint64_t have)
 {
-	/* So that a reader can become the user nobody (reader/confine.c), and be killed all the
-	 * same. */
+	/* So that a reader can become the user nobody (reader/confine.c), and still be killed. */
 	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_KILL));
 
 	for (size_t i = 0; i < capability_count; i++) {
@@ -110,13 +110,13 @@ int capabilities_drop(bool opens_files)
 {
 	uint64_t files = opens_files ? bit(CAP_DAC_OVERRIDE) : 0;
 
-	/* Root gets everything by executing a program: not any more. */
+	/* Executing a program would give root everything; no longer. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	return capabilities_keep(kept(effective()) | files, false);
 }
 
-/* Ambient ones reach a program whose file has none; they must be inheritable. */
+/* Programs without file capabilities inherit ambient ones, which must be inheritable. */
 void capabilities_lend(bool lent)
 {
 	struct __user_cap_header_struct header = capability_header;

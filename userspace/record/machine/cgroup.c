@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cgroup.c: a cgroup (version 2) that a user names by its path. */
+/* cgroup.c: finds a cgroup (version 2) by the path that a user gave. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ static bool find_mount(char *out, size_t size)
 	return found;
 }
 
-/* Takes the path as it is, else as one below the mount. */
+/* Tries the path itself, then as one below the mount point. */
 static int find_folder(const char *path, char *out, size_t size)
 {
 	char mount[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cgroup.h: a cgroup (version 2) that a user names by its path. */
+/* cgroup.h: finds a cgroup (version 2) by the path that a user gave. */
 #ifndef GCPROF_CGROUP_H
 #define GCPROF_CGROUP_H
 
@@ -10,14 +10,14 @@
 #include "../../util/problem.h"
 
 /*
- * The kernel's number of it. `path`: of the folder, or relative to where the hierarchy
- * is mounted, as the user sees it. Returns a descriptor of the folder, which does not
+ * Finds the kernel's id of a cgroup. `path` is that of the directory, or relative to the mount
+ * point, resolved with the user's rights. Returns a descriptor of the directory, which does not
  * keep it from being removed, or a negative errno.
  */
 int cgroup_open(const struct invoker *user, const char *path, uint64_t *id,
 		struct problem *problem);
 
-/* Was the folder removed meanwhile? */
+/* Was the directory removed? */
 bool cgroup_is_gone(int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clock.c: the time, and proof of how the machine's clocks relate. */
+/* clock.c: the time, and how the machine's clocks relate. */
 #include "clock.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static uint64_t read_tsc(void)
 #endif
 }
 
-/* What this process's time namespace adds to the clock that the kernel's records carry. */
+/* The offset of this process's time namespace from the clock in the kernel's records. */
 static uint64_t offset;
 static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
 
@@ -58,7 +58,7 @@ struct record_clock clock_read(void)
 {
 	struct record_clock best = {0};
 
-	/* An interrupt between the readings widens the bracket: take the one without. */
+	/* An interrupt between the readings widens the bracket: take the narrowest. */
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		struct record_clock clock;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clock.h: the time, and proof of how the machine's clocks relate. */
+/* clock.h: the time, and how the machine's clocks relate. */
 #ifndef GCPROF_CLOCK_H
 #define GCPROF_CLOCK_H
 
@@ -7,10 +7,11 @@
 
 #include "../../profile/record.h"
 
-/* CLOCK_MONOTONIC, ns: what bpf_ktime_get_ns() gives. */
+/* CLOCK_MONOTONIC, ns, as bpf_ktime_get_ns(). */
 uint64_t clock_now(void);
 
-/* Reads all clocks between two readings of CLOCK_MONOTONIC; the tightest of some attempts. */
+/* Reads all clocks between two readings of CLOCK_MONOTONIC; returns the closest of several
+ * attempts. */
 struct record_clock clock_read(void);
 
 #endif

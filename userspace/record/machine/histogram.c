@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* histogram.c: histograms of durations as profiles store them. */
+/* histogram.c: encodes histograms of durations for the profile. */
 #include "histogram.h"
 
 size_t histogram_pack(const uint32_t *histogram, uint32_t buckets, uint8_t *out)

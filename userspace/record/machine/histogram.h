@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* histogram.h: histograms of durations as profiles store them. */
+/* histogram.h: encodes histograms of durations for the profile. */
 #ifndef GCPROF_HISTOGRAM_H
 #define GCPROF_HISTOGRAM_H
 
@@ -12,9 +12,8 @@
 #define HISTOGRAM_BYTES_MAX (SYSCALL_BUCKETS * 2 * VARINT_MAX)
 
 /*
- * Pairs of varints: how much further the bucket is than the previous one, and how
- * many are in it. At most SYSCALL_BUCKETS; `out` has room for HISTOGRAM_BYTES_MAX; returns the
- * bytes used.
+ * Writes pairs of varints: distance from the previous bucket, and count. At most SYSCALL_BUCKETS
+ * pairs; `out` has room for HISTOGRAM_BYTES_MAX. Returns the bytes used.
  */
 size_t histogram_pack(const uint32_t *histogram, uint32_t buckets, uint8_t *out);
 

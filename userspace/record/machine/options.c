@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* options.c: words among the options of `gcprof record`. */
+/* options.c: parses option values of `gcprof record`. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* proc_memory.c: reads the memory of a program without keeping its memory map locked. */
+/* proc_memory.c: reads a program's memory without holding its memory map lock. */
 #include "proc_memory.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* viewer.c: the user who gets the profile, and what that user may see of others' processes. */
+/* viewer.c: the user who gets the profile, and what that user may see of other users' processes. */
 #include "viewer.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define STAT_FIELD_ARG_START 48
 #define STAT_FIELD_ARG_END   49
 
-/* A caller that does not exist was refused before anything was recorded. */
+/* A caller that does not exist was refused before. */
 static void find(struct invoker *out)
 {
 	const char *variable;
@@ -72,8 +72,8 @@ bool viewer_is_shut_out(void)
 /* --- command lines ------------------------------------------------------------------------ */
 
 /*
- * A command line is memory of its process, so reading it may wait for ever (proc_memory.h). A
- * process of its own does it, for whose end the recorder does not wait.
+ * A command line is memory of its process, so reading it may block forever (proc_memory.h). A
+ * separate process reads it, and the recorder does not wait for its end.
  */
 static void fetch(uint32_t pid, char *room, size_t size)
 {
@@ -86,7 +86,7 @@ static void fetch(uint32_t pid, char *room, size_t size)
 	begin = proc_file_stat(stat, STAT_FIELD_ARG_START);
 	end = proc_file_stat(stat, STAT_FIELD_ARG_END);
 	from = begin ? strtoull(begin, NULL, 10) : 0;
-	/* A title that was written over it may be longer. */
+	/* A title written over it may be longer. */
 	if (from && end && strtoull(end, NULL, 10) - from + TITLE_BYTES < size)
 		size = strtoull(end, NULL, 10) - from + TITLE_BYTES;
 	if (from)
@@ -98,7 +98,7 @@ static _Noreturn void copy(pid_t pid, int file, int out)
 	static char text[COPY_BYTES];
 	ssize_t n;
 
-	/* What else is open must not stay open with a process that hangs. */
+	/* Other descriptors must not stay open with a process that hangs. */
 	if ((file = dup(file)) < 0 || (out = dup(out)) < 0 || dup2(file, STDIN_FILENO) < 0 ||
 	    dup2(out, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO, ~0u, 0))
 		_exit(1);
@@ -109,7 +109,7 @@ static _Noreturn void copy(pid_t pid, int file, int out)
 	_exit(n != 0);
 }
 
-/* Up to `size` bytes that come within the time, or -ETIME. */
+/* Up to `size` bytes that arrive in time, or -ETIME. */
 static ssize_t receive(int from, char *text, size_t size)
 {
 	uint64_t end = monotonic_ns() + LIMIT_NS, now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* viewer.h: the user who gets the profile, and what that user may see of others' processes. */
+/* viewer.h: the user who gets the profile, and what that user may see of other users' processes. */
 #ifndef GCPROF_VIEWER_H
 #define GCPROF_VIEWER_H
 
@@ -10,8 +10,8 @@
 uid_t viewer_find(void);
 
 /*
- * The command line of a process, read with the viewer's rights: everybody may, unless /proc is
- * mounted with hidepid. How many bytes, or a negative errno: -ETIME: its memory does not answer.
+ * Reads the command line of a process with the viewer's rights: everybody may, unless /proc is
+ * mounted with hidepid. Returns its length or a negative errno. -ETIME: its memory does not answer.
  */
 ssize_t viewer_read_command(pid_t pid, char *text, size_t size);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* code_owner.c: a process that makes code at run time, and the file in which it may describe it. */
+/* code_owner.c: a process that generates code, and the file in which it may describe it. */
 /*
- * Any user can put a file of that name into /tmp. What is believed is a regular
- * file without other names, reached without links, owned by the user that the
- * process runs as, and not older than it.
+ * Any user can put a file with such a name into /tmp. Only a regular file is trusted that has no
+ * other names, was reached without links, is owned by the process's user, and is not older than the
+ * process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "../../util/proc_file.h"
 #include "../../util/path_base.h"
 
-#define SLACK_S          2 /* start times are ticks, and clocks are set */
+#define SLACK_S          2 /* start times are in ticks, and clocks get set */
 #define STAT_FIELD_START 22
 
 static int read_status(uint32_t pid, struct code_owner *owner)
@@ -41,7 +41,7 @@ static int read_status(uint32_t pid, struct code_owner *owner)
 	if (line) {
 		const char *end = strchrnul(line + 1, '\n');
 
-		/* One number for each namespace that it is in, the innermost last. */
+		/* One pid per namespace, the innermost last. */
 		while (end[-1] >= '0' && end[-1] <= '9')
 			end--;
 		owner->number = (uint32_t)strtoul(end, NULL, 10);
@@ -49,7 +49,7 @@ static int read_status(uint32_t pid, struct code_owner *owner)
 	return owner->number ? 0 : -EBADMSG;
 }
 
-/* When it was started, s since 1970. */
+/* Its start, s since 1970. */
 static int read_start(uint32_t pid, int64_t *out)
 {
 	struct timespec now, booted;

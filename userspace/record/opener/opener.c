@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener.c: opens files that others chose, in a process that may hang instead of the recorder. */
+/* opener.c: opens files that others chose, in a process that may hang in the recorder's place. */
 #include "opener.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "../../reader/worker.h"
 
 #define LIMIT_NS  UINT64_C(2000000000)  /* of a request */
-#define RECENT_NS UINT64_C(60000000000) /* hangs younger than this shorten the limit */
+#define RECENT_NS UINT64_C(60000000000) /* more recent hangs shorten the limit */
 #define TURN_NS   UINT64_C(5000000)     /* of opener_turn() */
 
 enum {
@@ -26,8 +26,8 @@ enum {
 	QUEUE_MAX = 4096, /* requests */
 	ANSWER_MAX = 4096,
 	TURN_WAIT_MS = 1,  /* for a file system that answers at once */
-	HUNG_PIDS = 64,    /* that are remembered */
-	TROUBLES_MAX = 16, /* that wait to be read */
+	HUNG_PIDS = 64,    /* remembered */
+	TROUBLES_MAX = 16, /* waiting to be fetched */
 	TROUBLE_BYTES = 512,
 };
 
@@ -39,13 +39,13 @@ enum lane_kind {
 	LANES,
 };
 
-/* A request that waits. */
+/* A waiting request. */
 struct pending {
 	struct pending *next;
 	uint32_t kind, pid;
 	opener_done *done;
 	void *context;
-	int fd;           /* that goes with it; -1: none */
+	int fd;           /* descriptor to be sent with it; -1: none */
 	const char *name; /* for messages, in `data` */
 	size_t size;
 	_Alignas(8) char data[]; /* struct opener_head, and so on */
@@ -54,10 +54,10 @@ struct pending {
 struct lane {
 	struct worker *worker;
 	struct pending *first, **last;
-	uint64_t hang_ns; /* when one hung last */
-	unsigned hangs;   /* without a RECENT_NS between them */
-	uint64_t limit;   /* of the request at work, ns */
-	bool is_full;     /* that too many hang was said */
+	uint64_t hang_ns; /* time of the last hang */
+	unsigned hangs;   /* less than RECENT_NS apart */
+	uint64_t limit;   /* of the current request, ns */
+	bool is_full;     /* the message that too many hang was given */
 };
 
 struct opener {
@@ -65,7 +65,7 @@ struct opener {
 	size_t waiting;
 	uint64_t hung_devices[OPENER_HUNG_MAX];
 	uint32_t hung_pids[HUNG_PIDS];
-	size_t n_devices, n_pids; /* so far: the oldest are forgotten */
+	size_t n_devices, n_pids; /* so far: the oldest entries are overwritten */
 	char troubles[TROUBLES_MAX][TROUBLE_BYTES];
 	size_t n_troubles, troubles_read;
 };
@@ -139,7 +139,7 @@ static bool is_hung(const struct opener *opener, uint32_t pid)
 	return false;
 }
 
-/* The opener reported a device before it hung, or it does not know where it hangs. */
+/* The opener reported a device before it hung; otherwise it is unknown where it hangs. */
 static void note_hang(struct opener *opener, struct lane *lane, const struct pending *pending,
 		      const struct worker_answer *answer)
 {
@@ -168,7 +168,7 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 			 pending->name, (double)lane->limit / 1e9);
 }
 
-/* A user who makes many requests hang must not hold up all others for long. */
+/* A user who makes many requests hang must not delay all others for long. */
 static uint64_t limit_now(struct lane *lane)
 {
 	if (lane->hangs && clock_now() - lane->hang_ns > RECENT_NS)
@@ -203,7 +203,7 @@ static void pending_free(struct pending *pending)
 	free(pending);
 }
 
-/* Takes the first request off the queue and hands over its result. */
+/* Removes the first request from the queue and delivers its result. */
 static void finish(struct opener *opener, struct lane *lane, struct opener_result *result)
 {
 	struct pending *pending = lane->first;
@@ -254,8 +254,7 @@ static void take(struct opener *opener, struct lane *lane, const struct worker_a
 	finish(opener, lane, &result);
 }
 
-/* Goes as far as that is possible without waiting; `wait`: waits for one answer. True if one came.
- */
+/* Goes as far as possible without waiting; with `wait`, waits for one answer. True if one came. */
 static bool advance(struct opener *opener, struct lane *lane, bool wait)
 {
 	struct worker_answer answer;
@@ -288,7 +287,7 @@ void opener_turn(struct opener *opener)
 
 		for (int i = 0; i < LANES; i++)
 			moved |= advance(opener, &opener->lanes[i], false);
-		/* Others may wake us, too. */
+		/* Others may wake us too. */
 		if (!moved && (waited || poll(&wake, 1, TURN_WAIT_MS) <= 0))
 			return;
 		waited = !moved;
@@ -339,13 +338,13 @@ void opener_cancel(struct opener *opener, const void *context)
 				at->done = drop;
 }
 
-/* --- what can be asked -------------------------------------------------------------------- */
+/* --- requests of callers ------------------------------------------------------------------ */
 
 struct order {
 	uint32_t kind, pid;
 	const void *body;
 	size_t size;
-	const char *name; /* of the file; goes with the body */
+	const char *name; /* file name sent with the body */
 	int fd;           /* borrowed; -1: none */
 	opener_done *done;
 	void *context;
@@ -389,7 +388,7 @@ static int add(struct opener *opener, enum lane_kind kind, const struct order *o
 	*lane->last = pending;
 	lane->last = &pending->next;
 	opener->waiting++;
-	/* At once, if it is its turn; if that fails it is said when there is a turn. */
+	/* Sends it at once if it is its turn; a failure is reported at the next turn. */
 	if (lane->first == pending && !worker_is_busy(lane->worker))
 		(void)begin(opener, lane, pending);
 	return 0;
@@ -482,7 +481,7 @@ int opener_memory(struct opener *opener, const struct opener_memory *wanted, ope
 	return add(opener, LANE_MEMORY, &order);
 }
 
-/* --- for a caller that waits ------------------------------------------------------------ */
+/* --- for callers that wait ---------------------------------------------------------------- */
 
 struct outcome {
 	bool done;

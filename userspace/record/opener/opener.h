@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* opener.h: opens files that others chose, in a process that may hang instead of the recorder. */
+/* opener.h: opens files that others chose, in a process that may hang in the recorder's place. */
 /*
- * Opening a file can block for ever: its file system (FUSE, NFS) may not answer. So can
- * touching the memory of a program (userfaultfd). So openers do it, processes with the
- * recorder's rights that read nothing else. Requests wait in
- * queues and are worked off one after the other; each ends with a call of its `done`, from
- * opener_turn(), opener_settle(), a function that waits, or opener_free().
+ * Opening a file can block forever, because its file system (FUSE, NFS) may not answer; so can
+ * access to a program's memory (userfaultfd). Openers do both: processes with the recorder's rights
+ * that parse nothing. Requests wait in queues and are handled one after the other. Each ends with a
+ * call of its `done`, from opener_turn(), opener_settle(), a function that waits, or opener_free().
  *
- * A request that takes too long (2 s; less, while there are many of them) ends with -ETIME,
- * the process that hangs is left behind, opener_trouble() has a sentence, and the file
- * system (or, where that is not known, the process whose file it was) is not tried again:
- * its requests end with -ETIME at once.
+ * A request that takes too long (2 s; less while there are many) ends with -ETIME. The hanging
+ * process is left behind, and opener_trouble() has a sentence. The file system (or, if unknown, the
+ * process whose file it was) is not tried again: its requests end with -ETIME at once.
  *
  * A struct opener belongs to one thread.
  */
@@ -25,50 +23,49 @@
 
 struct opener;
 
-/* A file as the kernel names it when it is mapped. */
+/* A file as the kernel identifies it in a mapping. */
 struct module_place {
 	const char *path; /* ended by a zero */
 	uint64_t inode;   /* 0: no file */
 	uint64_t start, end;
 	uint32_t major, minor;
-	uint32_t pid; /* as /proc calls it here */
+	uint32_t pid; /* as in /proc here */
 };
 
 /* The file of the event; `path` is borrowed. */
 struct opener_mapping opener_mapping_of(const struct event_mmap *event);
 struct module_place module_place_of(const struct event_mmap *event, const char *path);
 
-/* What the process does when main() is called as WORKER_OPENER: its exit status. */
+/* The process itself, when main() is called as WORKER_OPENER. Returns its exit status. */
 int opener_main(void);
 
 /*
- * `wakes`: worker_wakeups() is readable when opener_turn() has something to do; for the main
- * loop. No process is started before the first request. -ENOMEM.
+ * With `wakes`, for the main loop, worker_wakeups() becomes readable when opener_turn() has work.
+ * Starts no process before the first request. -ENOMEM.
  */
 int opener_create(bool wakes, struct opener **out);
 
-/* Starts the processes before there is a request. */
+/* Starts the processes before the first request. */
 void opener_prepare(struct opener *opener);
 
-/* Ends what waits with -ECANCELED. NULL is allowed. */
+/* Ends pending requests with -ECANCELED. NULL is allowed. */
 void opener_free(struct opener *opener);
 
-/* `done` will not be called any more for requests with this context. */
+/* Drops the `done` calls of requests with this context. */
 void opener_cancel(struct opener *opener, const void *context);
 
-/* The end of a request; valid during the call. */
+/* The outcome of a request; valid during the call. */
 struct opener_result {
 	/*
-	 * 0; -ENOENT, -EACCES, ...: as open() says; -ESTALE: another file is there; -EINVAL: no
-	 * regular file; -EWOULDBLOCK: a process has a lease on it; -ETIME: see above; -EPIPE:
-	 * the process died; -EMFILE: too many hang, or there are no descriptors; -ECANCELED.
+	 * 0; -ENOENT, -EACCES, ...: as open(); -ESTALE: another file is there; -EINVAL: not a
+	 * regular file; -EWOULDBLOCK: a process holds a lease on it; -ETIME: see above; -EPIPE: the
+	 * process died; -EMFILE: too many hang, or no descriptors left; -ECANCELED.
 	 */
 	int err;
-	uint32_t pid; /* of the request */
-	int fd; /* for reading, O_CLOEXEC; -1 with an error, or if there is none. Now the callee's.
-		 */
+	uint32_t pid; /* as in the request */
+	int fd;       /* read-only, O_CLOEXEC, owned by the callee; -1: error or none */
 	union {
-		struct opener_file file;   /* of all others */
+		struct opener_file file;   /* of all other requests */
 		struct opener_block block; /* of opener_memory() */
 	};
 };
@@ -77,66 +74,66 @@ struct opener_result {
 typedef void opener_done(void *context, const struct opener_result *result);
 
 /*
- * Opens the file of a mapping, if it is the very file: through the process that
- * mapped it, or by its path. Nothing but regular files is ever
- * opened. `place` is borrowed for this call only. A negative errno (-ENOMEM, -ENOBUFS: too
- * many wait, -ENAMETOOLONG) if `done` will not be called.
+ * Opens the file of a mapping, if it is still that very file: through the process that mapped it,
+ * or by its path. Opens regular files only. `place` is borrowed for this call only. A negative
+ * errno if `done` will not be called: -ENOMEM; -ENOBUFS: too many wait; -ENAMETOOLONG.
  */
 int opener_open(struct opener *opener, const struct module_place *place, opener_done *done,
 		void *context);
 
 /*
- * Opens what may be a separate debug file of the program behind `program`, which is not
- * needed any more afterwards. `pid`: a process that has it mapped, for DEBUG_IN_ROOT; 0: unknown.
- * What the file is was not checked.
+ * Opens a possible separate debug file of the open file `program`, which is not needed afterwards.
+ * `pid`: a process that maps it, for DEBUG_IN_ROOT; 0: unknown. The file's identity is not checked.
  */
 int opener_debug(struct opener *opener, uint32_t pid, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context);
 
-/* Opens the /tmp of a process that sees another one (code_owner.h), while it is there: O_PATH. */
+/* Opens the /tmp of a process (O_PATH), if it sees another one than we do (code_owner.h). */
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
-/* Starts a process that reads the memory of a process for readers (../../reader/remote_memory.h),
- * if the file is still mapped there; -ESTALE: it is not. The descriptor is its socket; when the
- * last one is closed it ends. It is the memory of the program that runs now. `file` of the result
- * is zero but for the user who has started it. */
+/*
+ * Starts a process that reads a program's memory for readers (../../reader/remote_memory.h), if the
+ * file is still mapped there; -ESTALE: it is not. The descriptor is its socket; the process ends
+ * when the last one is closed. It reads the memory of the current program only. `file` of the
+ * result is zero except for the user who started the program.
+ */
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
 		 void *context);
 
-/* Has what a process has mapped executable put into a file, as text like /proc/PID/maps. */
+/* Writes a process's executable mappings to a file, as text like /proc/PID/maps. */
 int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
-/* Opens the perf map of a process, if it is certainly its own; `owner` is borrowed for this call.
- */
+/* Opens the perf map of a process, if it certainly is its own; `owner` is borrowed for this
+ * call. */
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,
 	       void *context);
 
 /*
- * Changes a control block or a variable in the memory of a program, if its file is still mapped
- * there. -ESRCH: the process is gone; -ESTALE: it executed another program, or something else is
- * mapped there; -ENOENT: there is no such block; -EACCES, -EIO: it cannot be reached.
+ * Changes a control block or a variable in a program's memory, if its file is still mapped there.
+ * -ESRCH: the process ended; -ESTALE: it executed another program, or something else is mapped
+ * there; -ENOENT: there is no such block; -EACCES, -EIO: it cannot be accessed.
  */
 int opener_memory(struct opener *opener, const struct opener_memory *wanted, opener_done *done,
 		  void *context);
 
 /*
- * Opens a regular file as a user would, by a process that is this user and nothing more, and
- * waits. Always the same user for one opener. The descriptor or a negative errno.
+ * Opens a regular file as a user, in a process with only that user's rights, and waits. One opener
+ * always serves the same user. The descriptor or a negative errno.
  */
 int opener_open_user(struct opener *opener, const char *path, const struct invoker *user,
 		     struct opener_file *out);
 
-/* Takes what has come and goes on with the next. At most a few ms. */
+/* Takes answers and sends the next requests. At most a few ms. */
 void opener_turn(struct opener *opener);
 
-/* Works off what there is, but not for longer than `ns` and one request's limit. False: some wait.
- */
+/* Handles pending requests, but for no longer than `ns` and the limit of one request. False: some
+ * wait. */
 bool opener_settle(struct opener *opener, uint64_t ns);
 
-/* How many requests have not ended. */
+/* Number of pending requests. */
 size_t opener_waiting(const struct opener *opener);
 
-/* What the user should know, once each; NULL: nothing. Valid until the next call. */
+/* A message for the user, each once; NULL: none. Valid until the next call. */
 const char *opener_trouble(struct opener *opener);
 
 #endif

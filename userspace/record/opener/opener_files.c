@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* opener_files.c: opens the files that processes mapped, in the opener process. */
 /*
- * First comes a handle (O_PATH), which touches neither devices nor pipes nor leases;
- * what it stands for is settled then, and is opened if it is a regular file. The way
- * through the process leads to the very file that it mapped; the path is for
- * processes that are gone, and it has no links, since the kernel made it.
+ * A handle (O_PATH) comes first, since it touches neither devices nor pipes nor leases. It settles
+ * what the file is, which is then opened if it is a regular file. The way through the process leads
+ * to the very file that it mapped. The path is for processes that have ended; it contains no links,
+ * because the kernel made it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static bool is_hung(uint64_t device, const struct opener_head *head)
 	return false;
 }
 
-/* What the kernel knows of the handle without asking the file system. */
+/* What the kernel knows about the handle without asking the file system. */
 static int describe_handle(int handle, struct statx *out)
 {
 	return statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, out)
@@ -59,8 +59,8 @@ static int describe(int fd, struct opener_file *out)
 }
 
 /*
- * Opens what `handle` (O_PATH) stands for, for reading. A negative errno: -EINVAL if it is no
- * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it lies where others hung.
+ * Opens the file behind `handle` (O_PATH) for reading. A negative errno: -EINVAL if it is not a
+ * regular file, -EWOULDBLOCK if it has a lease, -EHOSTDOWN if it is on a device where others hung.
  */
 static int reopen(int handle, const struct opener_head *head, struct opener_file *out)
 {
@@ -78,7 +78,7 @@ static int reopen(int handle, const struct opener_head *head, struct opener_file
 		return -EHOSTDOWN;
 	opener_announce(device);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	/* O_NONBLOCK: not even until a lease is given up. */
+	/* O_NONBLOCK: does not even wait for a lease to be given up. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -91,18 +91,18 @@ static int reopen(int handle, const struct opener_head *head, struct opener_file
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-static bool is_mapped_one(int handle, const struct opener_mapped *wanted)
+static bool is_mapped_file(int handle, const struct opener_mapped *wanted)
 {
 	struct statx known;
 
 	if (describe_handle(handle, &known) || known.stx_ino != wanted->inode)
 		return false;
-	/* File systems without a device of their own (major 0) may show another one to stat(). */
+	/* File systems without a device of their own (major 0) may report another one to stat(). */
 	return wanted->major == 0 ||
 	       (known.stx_dev_major == wanted->major && known.stx_dev_minor == wanted->minor);
 }
 
-/* A handle by the kernel's link to what is mapped there. */
+/* A handle by the kernel's link to the mapping. */
 static int find_mapping(const struct opener_mapped *wanted)
 {
 	char path[96];
@@ -167,7 +167,7 @@ static int find_mapped(const struct opener_mapped *wanted, const char *path)
 	for (int way = 0; way < WAYS; way++) {
 		int handle = find_way(way, wanted, path);
 
-		if (handle >= 0 && is_mapped_one(handle, wanted))
+		if (handle >= 0 && is_mapped_file(handle, wanted))
 			return handle;
 		if (handle >= 0)
 			close(handle);
@@ -205,7 +205,7 @@ int opener_open_theirs(const struct opener_head *head, const char *path, struct 
 	return handle < 0 ? -errno : finish(handle, head, out);
 }
 
-/* Has it another mount namespace, or another root in ours? */
+/* Does it have another mount namespace, or another root in ours? */
 static bool is_elsewhere(uint32_t pid, int root)
 {
 	char path[64], own[64] = "", other[64] = "";
@@ -222,8 +222,8 @@ static bool is_elsewhere(uint32_t pid, int root)
 }
 
 /*
- * A path as the process sees it: a handle, or -1 if there is nothing, or if the process sees the
- * same files as the recorder. Links in there lead nowhere outside.
+ * A path as the process sees it: a handle, or -1 if it does not exist, or if the process sees the
+ * same files as the recorder. Links in it lead nowhere outside.
  */
 static int find_in_other_root(uint32_t pid, const char *path)
 {

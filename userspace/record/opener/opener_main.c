@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener_main.c: the opener process: opens files that others chose and reaches into programs. */
+/* opener_main.c: the opener process: opens files that others chose and accesses program memory. */
 /*
- * It has the recorder's rights to do that, reads nothing of what it opens, and may hang.
- * What it keeps depends on its first request: the opener of a user's files becomes
- * that user.
+ * It has the recorder's rights, parses nothing of what it opens, and may hang. What it keeps
+ * depends on its first request: the opener of a user's files becomes that user.
  */
 #include "opener.h"
 
@@ -27,7 +26,7 @@
 #define RIGHTS_USER   (BIT(CAP_SETUID) | BIT(CAP_SETGID))
 #define RIGHTS_MEMORY (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE))
 
-/* For good, by the first request. */
+/* Set permanently by the first request. */
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
@@ -43,7 +42,7 @@ static int settle_rights(uint32_t kind, const struct invoker *user)
 		return capabilities_keep(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES,
 					 false);
 	err = invoker_become(user);
-	/* Root needs the right to be allowed all that it is. */
+	/* Root needs this capability for access to everything. */
 	return err ? err : capabilities_keep(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
 }
 
@@ -51,7 +50,7 @@ static int confine(void)
 {
 	struct rlimit none = {0};
 
-	/* Any user may execute this program by this name. */
+	/* Any user may execute this program under this name. */
 	if (geteuid() != getuid())
 		return -EPERM;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener_memory.c: changes blocks and variables in the memory of programs, in the opener process.
- */
+/* opener_memory.c: changes blocks and variables in the memory of programs, in the opener
+ * process. */
 /*
  * /proc/PID/mem stays with the memory that it was opened for. What is read about the process
- * afterwards may be of a program that it executed since, but then nothing is written: its
- * former memory is gone. So an order that was meant for one program never reaches another.
+ * afterwards may be of a program executed since; but then nothing is written, because the former
+ * memory is gone. A write thus never reaches another program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +26,11 @@
 #include "../machine/proc_memory.h"
 
 #define STAT_FIELD_START 22
-#define LINES_MAX        (1 << 17) /* of a process's mappings */
+#define LINES_MAX        (1 << 17) /* mappings of a process */
 
 #define MAPS_BYTES (1 << 20) /* of lines about code */
 
-#define LOCK_TRIES 10 /* a program may keep the lock: others wait no longer for it */
+#define LOCK_TRIES 10 /* a program may keep the lock: others do not wait longer */
 #define LOCK_NS    1000000
 
 /* --- is it there? ------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ struct line {
 	uint64_t start, end, offset, inode;
 	uint32_t major, minor;
 	char rights[5];
-	char name;    /* that its name begins with: '[' of [heap]; 0: it has none */
+	char name;    /* first character of its name: '[' of [heap]; 0: none */
 	bool is_ours; /* belongs to the file: see belongs() */
 };
 
@@ -79,7 +79,7 @@ static bool is_file(const struct line *line, const struct opener_mapping *mappin
 	       line->minor == mapping->minor;
 }
 
-/* Part of the mapping may have been unmapped, or be another mapping by now. */
+/* A part of the mapping may have been unmapped, or replaced by another mapping. */
 static bool is_mapping(const struct line *line, const struct opener_mapping *mapping)
 {
 	return line->start <= mapping->start && mapping->start < line->end &&
@@ -87,8 +87,8 @@ static bool is_mapping(const struct line *line, const struct opener_mapping *map
 	       line->offset + (mapping->start - line->start) == mapping->offset;
 }
 
-/* Of the file, or what it has besides (.bss), which lies right behind it. Whatever a file says of
- * its variables, heaps and stacks are none. */
+/* A mapping of the file, or its .bss, which lies right behind. Heaps and stacks do not count,
+ * whatever a file says about its variables. */
 static bool belongs(const struct line *line, const struct line *before,
 		    const struct opener_mapping *mapping)
 {
@@ -97,14 +97,14 @@ static bool belongs(const struct line *line, const struct line *before,
 	return !line->name && before->is_ours && line->start == before->end;
 }
 
-/* The program itself can write there, too. */
+/* The program itself can write there too. */
 static bool is_data(const struct line *line, const struct opener_memory *wanted)
 {
 	return line->is_ours && line->start <= wanted->address && wanted->address < line->end &&
 	       wanted->size <= line->end - wanted->address && line->rights[1] == 'w';
 }
 
-/* Without a size only the mapping counts. */
+/* Without a size, only the mapping matters. */
 static int check_mappings(int folder, const struct opener_memory *wanted)
 {
 	int fd = openat(folder, "maps", O_RDONLY | O_CLOEXEC);
@@ -186,7 +186,7 @@ static int open_process(uint32_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* 0: it cannot be told. */
+/* 0: unknown. */
 static uint64_t started_of(uint32_t pid)
 {
 	int folder = open_process(pid);
@@ -199,7 +199,7 @@ static uint64_t started_of(uint32_t pid)
 	return started;
 }
 
-/* Pids of other namespaces say nothing here. */
+/* Pids of other namespaces mean nothing here. */
 static bool is_gone(const struct gcprof_request *row, uint32_t space)
 {
 	uint64_t started;
@@ -218,8 +218,7 @@ static bool is_of(const struct gcprof_request *row, const struct gcprof_request 
 	       row->started == recorder->started;
 }
 
-/* The recorder's row, else one that it may have: the oldest, which is a free one if there is any.
- */
+/* The recorder's row, or else one for it: the oldest, which is a free one if there is any. */
 static struct gcprof_request *find_row(struct gcprof_control *block,
 				       const struct gcprof_request *recorder)
 {
@@ -236,7 +235,7 @@ static struct gcprof_request *find_row(struct gcprof_control *block,
 	return oldest;
 }
 
-/* How many rows are of recorders that were killed. */
+/* Number of rows of recorders that were killed. */
 static uint32_t free_rows(struct gcprof_control *block, uint32_t space)
 {
 	uint32_t freed = 0;
@@ -271,7 +270,7 @@ static void change_rows(const struct opener_memory *wanted, struct gcprof_contro
 		*row = (struct gcprof_request){0};
 }
 
-/* The pages are there then, also for put(). */
+/* This also brings in the pages for put(). */
 static bool get(int memory, const struct opener_memory *wanted, void *out, size_t size)
 {
 	return proc_memory_read(memory, wanted->pid, wanted->address, out, size) == (ssize_t)size;
@@ -283,7 +282,7 @@ static bool put(int memory, const struct opener_memory *wanted, size_t offset, c
 	return pwrite(memory, data, size, (off_t)(wanted->address + offset)) == (ssize_t)size;
 }
 
-/* Programs see that the generation has changed, and then read the rows. */
+/* Programs see that the generation changed, and then read the rows. */
 static bool write_rows(int memory, const struct opener_memory *wanted, struct gcprof_control *block)
 {
 	block->recorded = 0;
@@ -349,7 +348,7 @@ static bool has_size(const struct opener_memory *wanted)
 	return wanted->size == sizeof(struct gcprof_control);
 }
 
-/* The memory of the process that is meant, opened with `flags`; a negative errno. */
+/* The memory of the intended process, opened with `flags`; a negative errno. */
 static int open_memory(const struct opener_memory *wanted, int flags, struct opener_block *out)
 {
 	int folder = open_process(wanted->pid), memory, err;
@@ -380,7 +379,8 @@ int opener_change_memory(const struct opener_memory *wanted, struct opener_block
 	return err;
 }
 
-/* Its real user: the owner of its files in /proc may be root because it cannot be dumped. */
+/* The real user: the owner of the process's files in /proc may be root, because it cannot be
+ * dumped. */
 static int find_user(uint32_t pid, uid_t *out)
 {
 	char text[4096];

@@ -9,10 +9,10 @@
 
 #include "opener_requests.h"
 
-/* Reports the device of a file that is about to be opened, in case that never ends. */
+/* Reports the device of a file before opening it, in case that never ends. */
 void opener_announce(uint64_t device);
 
-/* Each opens the file and says what it is: a descriptor or a negative errno. */
+/* Each opens and describes the file: a descriptor or a negative errno. */
 int opener_open_mapped(const struct opener_head *head, const struct opener_mapped *wanted,
 		       const char *path, struct opener_file *out);
 int opener_open_theirs(const struct opener_head *head, const char *path, struct opener_file *out);
@@ -21,17 +21,16 @@ int opener_open_debug(const struct opener_head *head, const struct opener_debug 
 int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
 		    struct opener_file *out);
 
-/* A socket to a process that reads the memory of a program, and the program's user; or a negative
- * errno, as opener_space(). */
+/* A socket to a process that reads a program's memory, and the program's user; or a negative errno,
+ * as opener_space(). */
 int opener_open_space(const struct opener_space *wanted, uid_t *user);
 
-/* Starts that process: its socket (../../reader/remote_memory.h) or a negative errno: -EAGAIN: the
- * program's `user` has a quarter of all. `memory`, a /proc/PID/mem that is borrowed, says which
- * program it is. */
+/* Starts that process: its socket (../../reader/remote_memory.h) or a negative errno; -EAGAIN: the
+ * program's `user` already has a quarter of all. `memory`, a borrowed /proc/PID/mem, identifies the
+ * program. */
 int opener_serve_space(int memory, uint32_t pid, uid_t user);
 
-/* A file with the lines of /proc/PID/maps that say what is mapped executable, as far as they have
- * room in a MiB; or a negative errno. */
+/* A file with the executable lines of /proc/PID/maps, up to a MiB; or a negative errno. */
 int opener_read_maps(uint32_t pid);
 
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* opener_space.c: the process that reads the memory of one program for readers. */
+/* opener_space.c: the process that reads one program's memory for readers. */
 /*
- * It parses nothing. It has one right, to read that memory, and one program: that of its
- * /proc/PID/mem, not one that the process executes later. It may hang where the program wants
- * that, so nobody waits for its end: it goes when nobody has the other end of its socket any more.
+ * It parses nothing. It has one right, to read memory, and one program: that of its /proc/PID/mem,
+ * not one that the process executes later. It may hang if the program wants that, so nobody waits
+ * for its end; it ends when the other end of its socket is closed everywhere.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -24,15 +24,15 @@
 #include "../machine/proc_memory.h"
 #include "../../reader/remote_memory.h"
 
-#define SPACES_MAX 768              /* processes of one opener that have not ended */
-#define USER_MAX   (SPACES_MAX / 4) /* of them for programs of one user other than root */
-#define SLACK_MS   200              /* that a reader waits longer than the process does */
+#define SPACES_MAX 768              /* running processes of an opener */
+#define USER_MAX   (SPACES_MAX / 4) /* for programs of one user other than root */
+#define SLACK_MS   200              /* that a reader waits longer than the process */
 
 enum { SOCKET, MEMORY, DESCRIPTORS };
 
 /* --- the process -------------------------------------------------------------------------- */
 
-/* A wait that a signal can end does end; the memory map of the program is free again then. */
+/* Ends a wait that a signal can end; the program's memory map is then unlocked. */
 static void limit_time(unsigned ms)
 {
 	const struct itimerval limit = {.it_value = {ms / 1000, ms % 1000 * 1000}};
@@ -60,12 +60,12 @@ static bool answer(uint32_t pid, const struct remote_request *request)
 	return sendmsg(SOCKET, &message, MSG_NOSIGNAL) >= 0;
 }
 
-/* Nothing but its two descriptors stays, and a signal for a limit that ends it. */
+/* Keeps only its two descriptors, and a signal for the time limit. */
 static int confine(int memory, int socket)
 {
 	sigset_t limit;
 
-	/* Neither of them may be overwritten before it is copied. */
+	/* Neither may be overwritten before it is copied. */
 	if ((memory = dup(memory)) < 0 || (socket = dup(socket)) < 0 || dup2(socket, SOCKET) < 0 ||
 	    dup2(memory, MEMORY) < 0 || close_range(DESCRIPTORS, ~0u, 0))
 		return -errno;
@@ -99,7 +99,7 @@ static struct {
 } spaces[SPACES_MAX];
 static size_t n_spaces;
 
-/* Programs whose memory hangs cannot make more processes than this, and leave some to others. */
+/* Programs whose memory hangs cannot cause more processes than this, and leave some for others. */
 static int find_room(uid_t user)
 {
 	size_t kept = 0, theirs = 0;

@@ -17,7 +17,7 @@ enum {
 	FINALITIES = 256,
 };
 
-/* Is nothing added any more to the totals of this process? Index 0 is of no process. */
+/* Have the totals of this process stopped growing? Index 0 is no process. */
 struct finality {
 	uint32_t process;
 	bool final;
@@ -35,15 +35,15 @@ struct counters {
 	struct store *store;
 	const struct session *session;
 	const struct call_tracing *tracing; /* NULL: calls are always traced */
-	uint64_t windows_end;               /* until when the profile has them */
-	uint64_t gaps_ns;                   /* in which they were not, until then */
-	uint64_t own[LOSS_MAX];             /* counted by the recorder */
-	uint64_t written[LOSS_MAX];         /* what the profile says so far */
-	struct map *calls;                  /* struct syscall_key: the count last written */
-	struct map *cpus;                   /* process: the CPU time last written */
+	uint64_t windows_end;               /* end of the windows in the profile */
+	uint64_t gaps_ns;                   /* untraced time up to then */
+	uint64_t own[LOSS_MAX];             /* losses counted by the recorder */
+	uint64_t written[LOSS_MAX];         /* values in the profile */
+	struct map *calls;                  /* struct syscall_key: count last written */
+	struct map *cpus;                   /* process: CPU time last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
-	bool fresh;         /* only what the profile has nothing of yet is put */
+	bool fresh;         /* only write what the profile has nothing of yet */
 	struct totals_batch *batch;
 };
 
@@ -112,7 +112,7 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 	if (*count == total->count)
 		return 0;
 	err = store_syscall_total(counters->store, now, key, total);
-	/* Its first events are still on their way: next time, if there is one. */
+	/* Its first events are pending: next time, if there is one. */
 	if (err == -ENOENT)
 		counters->unwritten += total->count;
 	if (err)
@@ -123,9 +123,8 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 }
 
 /*
- * Will nothing be added to the totals of this process any more? The kernel side
- * forgets a process after its last call was counted. If it could not keep the
- * state of some process, that is unknown.
+ * Have the totals of this process stopped growing? The kernel side forgets a process after its last
+ * call was counted. If it failed to keep the state of some process, this is unknown.
  */
 static bool is_final(const struct counters *counters, uint32_t process)
 {
@@ -135,7 +134,7 @@ static bool is_final(const struct counters *counters, uint32_t process)
 	       table_lookup(counters->session, TABLE_PROCESSES, &process, &state);
 }
 
-/* The same, asked once for each process where they come by turns. */
+/* The same, with one lookup per process where entries of several are mixed. */
 static bool is_known_final(struct counters *counters, uint32_t process)
 {
 	struct finality *known = &counters->batch->final[process % FINALITIES];
@@ -163,7 +162,7 @@ static int put_cpu(struct counters *counters, uint64_t now, const void *key, con
 	return err;
 }
 
-/* A table of the kernel side whose keys begin with a process, and what writes an entry of it:
+/* A table of the kernel side whose keys begin with a process, and a function that writes an entry:
  * -ENOENT if the store does not know the process. */
 struct table {
 	enum session_table table;
@@ -172,8 +171,8 @@ struct table {
 	int (*put)(struct counters *counters, uint64_t now, const void *key, const void *value);
 };
 
-/* The last word: what was read before the process was known to be gone may be outdated. Makes room
- * in the kernel's table. */
+/* Reads the final value, since the one read before the process was known to have ended may be
+ * outdated. Frees the entry in the kernel's table. */
 static int move_entry(struct counters *counters, uint64_t now, const struct table *table,
 		      const void *key)
 {
@@ -207,8 +206,8 @@ static int put_entry(struct counters *counters, uint64_t now, const struct table
 }
 
 /*
- * Reads a table by the batch: asking for each key and each value by itself took a fifth of the
- * recorder's time where many processes make calls of many kinds.
+ * Reads a table in batches: single lookups took a fifth of the recorder's time if many processes
+ * make calls of many kinds.
  */
 static int put_table(struct counters *counters, uint64_t now, const struct table *table)
 {
@@ -243,7 +242,7 @@ static int put_totals(struct counters *counters, uint64_t now)
 	return err || !counters->tracing ? err : put_table(counters, now, &cpus);
 }
 
-/* What the totals grew by since the last time they did between these two times. */
+/* The growth of the totals since the previous one between these two times. */
 static int put_window(struct counters *counters, uint64_t now)
 {
 	const struct call_tracing *tracing = counters->tracing;

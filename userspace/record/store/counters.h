@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* counters.h: the running figures of a recording: losses, system call totals, clocks. */
+/* counters.h: running figures of a recording: losses, system call totals, clocks. */
 #ifndef GCPROF_COUNTERS_H
 #define GCPROF_COUNTERS_H
 
@@ -13,34 +13,35 @@ struct counters;
 int counters_create(struct profile_writer *writer, struct store *store,
 		    const struct session *session, struct counters **out);
 
-/* What the recorder itself counts: the codes from LOSS_KERNEL_MAX on. */
+/* Sets a loss that the recorder counts: codes from LOSS_KERNEL_MAX. */
 void counters_set_loss(struct counters *counters, enum loss loss, uint64_t count);
 void counters_add_loss(struct counters *counters, enum loss loss, uint64_t count);
 
-/* Writes what changed since the last time: a clock pair, losses, totals. */
+/* Writes what changed since the last call: a clock pair, losses, totals. */
 int counters_put(struct counters *counters);
 
 /*
- * From now on the profile also gets the times in which system calls were traced, and for how long
- * they were not. `tracing` is borrowed. counters_put_calls() must be called each time that it
- * ended, before it begins again; it writes totals only.
+ * From now on, also writes when system calls were traced, and for how long they were not. `tracing`
+ * is borrowed. counters_put_calls() must be called whenever tracing ended, before it resumes; it
+ * writes totals only.
  */
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing);
 int counters_put_calls(struct counters *counters);
 
-/* The same for the last time: what cannot be written any more is counted as lost. */
+/* The last counters_put(): counts what can no longer be written as lost. */
 int counters_finish(struct counters *counters);
 
-/* Losses that turned up after that: in what was recorded, not in the recording. */
+/* Losses found after that, in what was recorded. */
 int counters_put_losses(struct counters *counters, uint64_t time);
 
-/* Totals of what the profile has nothing of yet: its first events were still on their way. */
+/* Totals of processes that the profile did not have yet, because their first events were
+ * pending. */
 int counters_put_fresh(struct counters *counters, uint64_t time);
 
-/* The count so far, as of the last counters_put(). */
+/* The count as of the last counters_put(). */
 uint64_t counters_loss(const struct counters *counters, enum loss loss);
 
-/* System calls so far in all totals, as of the last counters_put(). */
+/* System calls in all totals, as of the last counters_put(). */
 uint64_t counters_syscalls(const struct counters *counters);
 
 /* NULL is allowed. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cross_check.c: compares stacks walked in the kernel with the same stacks walked from dumps. */
+/* cross_check.c: compares stacks walked in the kernel with the same stacks unwound from dumps. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "../../util/log.h"
 #include "../../util/map.h"
 
-#define PARTINGS_MAX   4096 /* kept */
+#define PARTINGS_MAX   4096 /* kept at most */
 #define PARTINGS_SHOWN 20
 
-/* The function at which walks parted: the last that both have found. */
+/* The function at which walks part: the last that both found. */
 struct parting {
 	uint64_t class;
 	uint64_t module; /* id; 0: no file, `offset` is an address */
@@ -20,7 +20,7 @@ struct parting {
 
 struct cross_check {
 	uint64_t counts[CROSS_CLASSES];
-	struct map *partings; /* struct parting to how often */
+	struct map *partings; /* struct parting to its count */
 };
 
 int cross_check_create(struct cross_check **out)
@@ -90,7 +90,7 @@ static void add_parting(struct cross_check *cross_check, enum cross_check_class 
 		++*count;
 }
 
-/* Code that was made at run time may have a name, but no file that says how to go on. */
+/* Code generated at run time may have a name, but no file with unwind information. */
 static bool lies_in_file(struct files *files, const struct process *process, uint64_t ip)
 {
 	const struct mapping *mapping = mappings_find(process->mappings, ip);
@@ -135,8 +135,7 @@ static void report_parting(const struct parting *parting, uint64_t count, struct
 		 file ? file->path : "(no file)", parting->offset);
 }
 
-/* The parting that has the most below `limit`; partings with the same count come in the map's
- * order. */
+/* The parting with the highest count below `limit`; equal counts are in the map's order. */
 static uint64_t report_most(const struct cross_check *cross_check, struct files *files,
 			    uint64_t limit, unsigned *shown)
 {

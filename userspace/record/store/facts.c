@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.c: what a profile says about the recording itself: machine, command, streams. */
+/* facts.c: facts about the recording: machine, command, streams. */
 #include "facts.h"
 
 #include <limits.h>
@@ -25,7 +25,7 @@ static int put_meta(struct profile_writer *writer, const char *key, const char *
 	return profile_writer_put(writer, &record);
 }
 
-/* The processor's name as the kernel knows it; empty if it does not. */
+/* The processor's name according to the kernel; empty if unknown. */
 static void cpu_model(char *out, size_t size)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.h: what a profile says about the recording itself: machine, command, streams. */
+/* facts.h: facts about the recording: machine, command, streams. */
 #ifndef GCPROF_FACTS_H
 #define GCPROF_FACTS_H
 
@@ -9,13 +9,13 @@
 #include "../machine/options.h"
 #include "../kernel/session.h"
 
-/* All return what the writer returns; its flush reports failures anyway. */
+/* All return the writer's result; its flush reports failures anyway. */
 
-/* The tool, the machine, the folder; and every way to lose data. */
+/* The tool, the machine, the directory; and every way to lose data. */
 int facts_put_machine(struct profile_writer *writer);
 int facts_put_loss_kinds(struct profile_writer *writer);
 
-/* What was attached to, in words. */
+/* What was attached to, as text. */
 int facts_put_target(struct profile_writer *writer, const char *target);
 
 /* The words of the command, ended by NULL. */
@@ -24,7 +24,7 @@ int facts_put_arguments(struct profile_writer *writer, char *const *arguments);
 int facts_put_recording(struct profile_writer *writer, const struct record_options *options,
 			uint64_t start, uid_t user);
 
-/* The states of all streams. */
+/* The state of each stream. */
 int facts_put_streams(struct profile_writer *writer, const struct session *session);
 
 #endif

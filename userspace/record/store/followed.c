@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* followed.c: which samples of runtimes are those whose outcomes an agent reports? */
+/* followed.c: the samples of runtimes whose outcomes an agent reports. */
 #include "followed.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ enum key_kind { KEY_PROCESS, KEY_THREAD, KEY_NAME };
 
 struct followed_key {
 	uint64_t process, kind;
-	uint64_t number; /* of the thread, or the name; 0 */
+	uint64_t number; /* thread, or name; 0: the process */
 };
 
 struct taken {
@@ -20,8 +20,8 @@ struct taken {
 };
 
 struct followed {
-	/* struct followed_key to struct taken *, or of a process to the bytes that its samples
-	 * stand for. */
+	/* struct followed_key to struct taken *; for a process, to the bytes that its samples stand
+	 * for. */
 	struct map *all;
 };
 

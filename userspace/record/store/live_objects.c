@@ -12,9 +12,9 @@ struct object_key {
 };
 
 struct live_objects {
-	struct map *objects; /* struct object_key to struct live_object *, whose cycles are those
-				that had ended when it was allocated */
-	struct map *cycles;  /* process to cycles that are over */
+	struct map *objects; /* struct object_key to struct live_object *; its `cycles`: those ended
+				before it was allocated */
+	struct map *cycles;  /* process to its number of ended cycles */
 };
 
 struct live_objects *live_objects_create(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* stack_dumps.c: has stack dumps walked by a reader, with the files that were mapped. */
+/* stack_dumps.c: has a reader unwind stack dumps, with the files that were mapped. */
 #include "stack_dumps.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 struct stack_dumps {
 	struct files *files;
 	struct worker *worker;
-	bool skipped; /* the answer on its way is not needed any more */
+	bool skipped; /* the pending answer is not needed any more */
 	struct stack_walk walk;
 };
 
@@ -66,7 +66,7 @@ static int ask(struct stack_dumps *dumps, const struct process *process,
 	return worker_start(dumps->worker, &order);
 }
 
-/* The reader needs what is mapped at an address. */
+/* The reader needs the mapping at an address. */
 static void supply(struct stack_dumps *dumps, const struct process *process,
 		   const struct worker_answer *question)
 {
@@ -87,7 +87,7 @@ static void supply(struct stack_dumps *dumps, const struct process *process,
 	worker_supply(dumps->worker, &answer, sizeof(answer), file ? file->fd : -1);
 }
 
-/* The walk of an answer, if it makes sense. */
+/* Takes the stack of an answer, if it is valid. */
 static void take(struct stack_dumps *dumps, const struct worker_answer *answer)
 {
 	if (!answer->err && answer->size == sizeof(dumps->walk))
@@ -107,8 +107,8 @@ void stack_dumps_skip(struct stack_dumps *dumps)
 		dumps->skipped |= worker_is_busy(dumps->worker);
 }
 
-/* Drops an answer that is not needed any more; false if it has not come yet. */
-static bool is_rid(struct stack_dumps *dumps)
+/* Drops an answer that is not needed any more; false if it has not arrived. */
+static bool drop_skipped(struct stack_dumps *dumps)
 {
 	static const struct dump_mapping nothing;
 	struct worker_answer answer;
@@ -133,7 +133,7 @@ int stack_dumps_walk(struct stack_dumps *dumps, const struct process *process,
 	struct worker_answer answer = {.fd = -1};
 	enum worker_state state = WORKER_ANSWERED;
 
-	if (!is_rid(dumps))
+	if (!drop_skipped(dumps))
 		return -EAGAIN;
 	if (!worker_is_busy(dumps->worker))
 		answer.err = ask(dumps, process, copy, bytes);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_keys.c: what programs mean by the keys of stacks, and of segments of stacks. */
+/* stack_keys.c: the stacks and stack segments behind the keys that programs use. */
 /*
- * Two tables: what is set or used goes to the young one. When that is full, keys of
- * processes that have ended are dropped; if that does not help it becomes the old one,
- * and the old one, with all that was not used since, is dropped. So memory does not grow
- * with the processes that come and go. The tables are arrays with open addressing: a
- * lookup is made for each sample.
+ * Two tables: keys that are set or used go to the young one. When it is full, keys of ended
+ * processes are dropped. If that does not help, it becomes the old table, and the previous old one
+ * is dropped with all keys not used since. Memory thus does not grow with the number of processes
+ * over time. The tables use open addressing, because every sample makes a lookup.
  */
 #include "stack_keys.h"
 
@@ -18,23 +17,23 @@
 struct entry {
 	uint64_t process; /* 0: empty */
 	uint64_t key;
-	uint32_t at; /* number of its first frame */
+	uint32_t at; /* index of its first frame */
 	uint32_t n;
 	uint32_t quality;
 	uint32_t open;
 };
 
 struct table {
-	struct entry *entries; /* twice `keys_max`; memory that is not used is not taken */
+	struct entry *entries; /* 2 * keys_max entries; untouched memory is not allocated */
 	struct buffer frames;
-	uint64_t before; /* frames of all tables before this one */
-	size_t mask;     /* entries less one */
+	uint64_t before; /* total frames of earlier tables */
+	size_t mask;     /* number of entries - 1 */
 	size_t used;
 };
 
 struct stack_keys {
 	struct table young, old;
-	size_t keys_max, frames_max; /* of a table */
+	size_t keys_max, frames_max; /* per table */
 	struct stack_owners owners;
 };
 
@@ -78,7 +77,7 @@ int stack_keys_create(const struct stack_owners *owners, size_t n_keys, size_t n
 	return 0;
 }
 
-/* The entry of the key, or the empty one where it belongs: a table is never full. */
+/* The entry of the key, or the empty one where it belongs; a table is never full. */
 static struct entry *find(const struct table *table, uint64_t process, uint64_t key)
 {
 	uint64_t hash =
@@ -144,7 +143,7 @@ static int put(struct table *table, uint64_t process, uint64_t key,
 	return 0;
 }
 
-/* Copies what is of use of the young table; -ENOSPC if that is more than three quarters of it. */
+/* Copies the useful entries of the young table; -ENOSPC if they fill more than three quarters. */
 static int copy_living(const struct stack_keys *keys, struct table *to)
 {
 	for (size_t i = 0; i <= keys->young.mask; i++) {
@@ -162,7 +161,7 @@ static int copy_living(const struct stack_keys *keys, struct table *to)
 	return 0;
 }
 
-/* For what comes behind the young one: no frame has a place of another. */
+/* Creates the successor of the young table, so that no two frames share a place. */
 static int table_create_next(const struct stack_keys *keys, struct table *table)
 {
 	int err = table_create(keys, table);
@@ -171,7 +170,7 @@ static int table_create_next(const struct stack_keys *keys, struct table *table)
 	return err;
 }
 
-/* The young table became full. */
+/* The young table is full. */
 static int make_room(struct stack_keys *keys)
 {
 	struct table fresh;
@@ -194,7 +193,7 @@ static int make_room(struct stack_keys *keys)
 	return 0;
 }
 
-/* Keys are announced again and again: only what changed takes new room. */
+/* Programs announce the same keys repeatedly; only changes take new room. */
 int stack_keys_set_segment(struct stack_keys *keys, uint64_t process, uint64_t key,
 			   const struct stack_segment *segment)
 {
@@ -208,7 +207,7 @@ int stack_keys_set_segment(struct stack_keys *keys, uint64_t process, uint64_t k
 	return put(young, process, key, segment);
 }
 
-/* Puts an entry of the old table into the young one. */
+/* Moves an entry of the old table to the young one. */
 static int make_young(struct stack_keys *keys, struct entry *entry)
 {
 	struct entry found = *entry;

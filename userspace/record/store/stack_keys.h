@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_keys.h: what programs mean by the keys of stacks, and of segments of stacks. */
+/* stack_keys.h: the stacks and stack segments behind the keys that programs use. */
 #ifndef GCPROF_STACK_KEYS_H
 #define GCPROF_STACK_KEYS_H
 
@@ -9,43 +9,43 @@
 
 struct stack_keys;
 
-/* Which processes exist: keys of others are the first to be forgotten. */
+/* Tells which processes exist: keys of others are evicted first. */
 struct stack_owners {
 	bool (*lives)(void *context, uint64_t process);
 	void *context;
 };
 
-/* Frames as they were reported with a sample. */
+/* Frames reported with a sample. */
 struct stack_segment {
-	const uint64_t *frames; /* of the profile, the outermost first */
+	const uint64_t *frames; /* of the profile, outermost first */
 	size_t n;
-	uint64_t place;   /* of the frames: no others ever have it */
+	uint64_t place;   /* identifies these frames; never reused */
 	uint32_t quality; /* enum stack_quality */
-	bool open;        /* the walk ended in it or before: nothing outside of it is known */
+	bool open;        /* the walk ended in it or before: the frames outside are unknown */
 };
 
-/* Holds about as many keys (a power of two) in use, and frames of all of them; twice that while
- * the processes live. -ENOMEM. */
+/* Holds about `keys` (a power of two) keys in use, and their frames; twice that while the processes
+ * live. -ENOMEM. */
 int stack_keys_create(const struct stack_owners *owners, size_t keys, size_t frames,
 		      struct stack_keys **out);
 void stack_keys_free(struct stack_keys *keys); /* NULL is allowed */
 
-/* From now on the key means this segment. Keys that were not used for long are forgotten, so that
- * a program cannot make the recorder hold more than a bounded number of them. -ENOMEM. */
+/* Sets the segment of a key. The least recently used keys are evicted, so that a program can only
+ * make the recorder hold a bounded number. -ENOMEM. */
 int stack_keys_set_segment(struct stack_keys *keys, uint64_t process, uint64_t key,
 			   const struct stack_segment *segment);
 
-/* False: the key is not known. The frames are borrowed until the next call. */
+/* False: unknown key. The frames are borrowed until the next call. */
 bool stack_keys_get_segment(struct stack_keys *keys, uint64_t process, uint64_t key,
 			    struct stack_segment *segment);
 
-/* A whole stack as it was reported with a sample. */
+/* A complete stack reported with a sample. */
 struct keyed_stack {
-	uint64_t stack;   /* of the profile */
+	uint64_t stack;   /* id in the profile */
 	uint64_t quality; /* enum stack_quality */
 };
 
-/* The same for keys of stacks, which one struct stack_keys must have to itself. */
+/* The same for keys of stacks, which need a struct stack_keys of their own. */
 int stack_keys_set(struct stack_keys *keys, uint64_t process, uint64_t key,
 		   const struct keyed_stack *keyed);
 bool stack_keys_get(struct stack_keys *keys, uint64_t process, uint64_t key,

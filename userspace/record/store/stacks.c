@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* stacks.c: turns the tail of an event into a stack of the profile. */
 /*
- * First the three lists of the tail are put in order, outermost frame first.
- * That list of frames is looked up in a cache: programs sample at few places, and
- * a hit spares some lookups for each frame. What a frame means depends on the
- * process and on its mappings, so both go into the hash. Two hashes of 64 bits
- * from a random seed make a collision no concern.
+ * The three lists of the tail are first merged into one, outermost frame first, which is looked up
+ * in a cache: programs sample at few call sites, and a hit saves several lookups per frame. The
+ * meaning of a frame depends on the process and its mappings, so both are hashed too. Two hashes of
+ * 64 bits from a random seed make collisions negligible.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,10 +22,10 @@
 
 enum frame_kind { FRAME_NATIVE, FRAME_MANAGED, FRAME_KERNEL };
 
-/* One frame, before it is known in which file it lies. */
+/* A frame, before its file is known. */
 struct raw_frame {
-	uint64_t kind;  /* enum frame_kind; of a managed frame its provider, too, in bits 8 to 15 */
-	uint64_t place; /* address; of a managed frame code and line */
+	uint64_t kind;  /* enum frame_kind; of a managed frame also its provider, in bits 8 to 15 */
+	uint64_t place; /* address; of a managed frame its code and line */
 	uint64_t low;   /* managed frames below this address come after it */
 };
 
@@ -35,9 +34,9 @@ struct cached_stack {
 	uint64_t stack;
 };
 
-/* The stack that was written last, for the next one: most begin as it does. */
+/* The stack written last; most stacks begin as the previous one does. */
 struct written {
-	uint64_t process, changes; /* id; of its mappings */
+	uint64_t process, changes; /* process id; changes of its mappings */
 	uint64_t below;
 	size_t n;
 	struct raw_frame frames[FRAMES_MAX];
@@ -52,16 +51,16 @@ struct stacks {
 	struct raw_frame frames[FRAMES_MAX];
 	size_t n_frames;
 	struct written last;
-	uint64_t at;      /* where the last managed frame lay that was looked at */
-	uint64_t reach;   /* address up to which the walks came, UINT64_MAX: to the end */
-	uint32_t quality; /* of what the frames are */
+	uint64_t at;      /* address of the last managed frame seen */
+	uint64_t reach;   /* address that the walks reached; UINT64_MAX: the end */
+	uint32_t quality; /* of the frames' meaning */
 	struct files *files;
-	struct stack_dumps *dumps; /* NULL until there is one */
-	uint64_t walks_end;        /* time after which dumps are not walked, 0: there is none */
+	struct stack_dumps *dumps; /* NULL: not created yet */
+	uint64_t walks_end;        /* time after which dumps are not unwound; 0: no limit */
 	struct cross_check *cross_check;
 };
 
-/* The three lists of a tail, and the stack dump if there is one. */
+/* The three lists of a tail, and its stack dump. */
 struct tail {
 	struct event_stack counts;
 	uint8_t provider; /* of the managed frames */
@@ -86,7 +85,7 @@ int stacks_create(struct profile_writer *writer, struct processes *processes, st
 		free(stacks);
 		return -ENOMEM;
 	}
-	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	/* If the machine has no randomness so early after boot, none is needed. */
 	if (getrandom(stacks->seed, sizeof(stacks->seed), GRND_NONBLOCK) < 0)
 		stacks->seed[0] = (uintptr_t)stacks;
 	*out = stacks;
@@ -137,7 +136,7 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 
 #define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
 
-/* Takes what the walk of a dump has found, unless it is no better than what there was. */
+/* Takes the stack from a dump, unless it is no better than the other. */
 static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
 {
 	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
@@ -152,7 +151,7 @@ static void take_walk(const struct stack_walk *walk, struct tail *tail, struct s
 	out->dump_short = walk->cut_short;
 }
 
-/* Walks the stack dump: what is found replaces the frames, or is compared with them. */
+/* Unwinds the stack dump: the result replaces the frames, or is compared with them. */
 static int walk_dump(struct stacks *stacks, const struct process *process, struct tail *tail,
 		     struct stored_stack *out)
 {
@@ -194,9 +193,9 @@ static void add_frame(struct stacks *stacks, uint64_t kind, uint64_t place, uint
 }
 
 /*
- * An address to look up. Callers are known by their return address, which may
- * already belong to the next line or, behind a call that never returns, to the
- * next function: one byte before it is inside the call.
+ * The address to look up. A caller is known by its return address, which may belong to the next
+ * line or, after a call that never returns, to the next function; one byte before is inside the
+ * call.
  */
 static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip, size_t depth,
 			uint64_t low)
@@ -209,7 +208,7 @@ static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip
 		add_frame(stacks, kind, 0, low);
 }
 
-/* Where a managed frame lies; one without an address where the last one did, which called it. */
+/* Address of a managed frame; one without an address is at the last one's, which called it. */
 static uint64_t address_of(struct stacks *stacks, const struct event_managed *frame)
 {
 	if (frame->address & ~(uint64_t)MANAGED_PLACE)
@@ -217,7 +216,7 @@ static uint64_t address_of(struct stacks *stacks, const struct event_managed *fr
 	return stacks->at;
 }
 
-/* Adds the managed frames that lie at or above `limit`, outermost first; how many are left. */
+/* Adds the managed frames at or above `limit`, outermost first. Returns how many are left. */
 static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t left,
 			  uint64_t limit)
 {
@@ -234,8 +233,8 @@ static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t
 	return left;
 }
 
-/* Is the native function that comes next, whose callees lie below `limit`, an interpreter's loop?
- * The functions that it runs stand for it, if it is known to have run them. */
+/* Is the next native function, whose callees lie below `limit`, an interpreter's loop? It is
+ * replaced by the functions that it runs, if these are known. */
 static bool is_interpreter(struct stacks *stacks, const struct tail *tail, size_t left,
 			   uint64_t limit)
 {
@@ -245,7 +244,7 @@ static bool is_interpreter(struct stacks *stacks, const struct tail *tail, size_
 	       !(tail->counts.quality & STACK_USER_GUESSED) && address_of(stacks, next) >= limit;
 }
 
-/* How far up did the walks come? `highest` is the highest native frame. */
+/* How far up did the walks get? `highest` is the highest native frame. */
 static uint64_t reach_of(const struct tail *tail, uint64_t highest)
 {
 	const uint32_t quality = tail->counts.quality;
@@ -260,13 +259,13 @@ static uint64_t reach_of(const struct tail *tail, uint64_t highest)
 }
 
 /*
- * Puts user and managed frames in order. A managed frame belongs to the innermost
- * function whose own frame lies above it, so it comes before all functions whose
- * frames, like those of everything they called, lie below.
+ * Merges user and managed frames. A managed frame belongs to the innermost function whose own frame
+ * lies above it. It therefore comes before all functions whose frames, like those of all their
+ * callees, lie below.
  */
 static void order_user(struct stacks *stacks, const struct tail *tail)
 {
-	uint64_t limits[STACK_DEPTH_MAX + 1]; /* the highest frame inside of each function */
+	uint64_t limits[STACK_DEPTH_MAX + 1]; /* highest frame inside each function */
 	size_t n = tail->counts.n_user, left = tail->counts.n_managed;
 
 	limits[0] = 0;
@@ -354,7 +353,7 @@ static uint64_t write_frame(struct stacks *stacks, struct process *process,
 	return 0;
 }
 
-/* How many of the outermost frames are those of the stack that was written last. */
+/* How many outermost frames are those of the stack written last. */
 static size_t count_same(const struct stacks *stacks, const struct process *process, uint64_t below)
 {
 	const struct written *last = &stacks->last;
@@ -393,7 +392,7 @@ static uint64_t write_frames(struct stacks *stacks, struct process *process, uin
 	return stack;
 }
 
-/* Generated code is found by its address (store_system.c), not by a place in a file. */
+/* Generated code is found by address (store_system.c), not by a place in a file. */
 static bool is_generated(const struct process *process, const struct raw_frame *frame)
 {
 	const struct mapping *mapping = mappings_find(process->mappings, frame->place);
@@ -401,7 +400,7 @@ static bool is_generated(const struct process *process, const struct raw_frame *
 	return kind_of(frame) == FRAME_NATIVE && (!mapping || mapping->offset == mapping->start);
 }
 
-/* Leaves out the innermost native frame that is in no file, and what lies outside of it. */
+/* Leaves out the innermost native frame that is in no file, and all frames outside it. */
 static void cut_generated(struct stacks *stacks, const struct process *process)
 {
 	size_t from = stacks->n_frames;
@@ -464,7 +463,7 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct stac
 	return 0;
 }
 
-/* The first frame of the innermost function that a shadow frame at `top` can belong to. */
+/* The first frame of the innermost function to which a shadow frame at `top` can belong. */
 static size_t frame_at(const struct stacks *stacks, size_t from, uint64_t top)
 {
 	while (from < stacks->n_frames && stacks->frames[from].low > top)
@@ -472,7 +471,7 @@ static size_t frame_at(const struct stacks *stacks, size_t from, uint64_t top)
 	return from;
 }
 
-/* Do managed frames among these frames lie above `above`? */
+/* Are there managed frames above `above` among these frames? */
 static bool has_managed_above(const struct stacks *stacks, size_t from, size_t end, uint64_t above)
 {
 	for (size_t i = from; i < end; i++)
@@ -499,7 +498,7 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 		int err;
 
 		end = i + 1 < n ? frame_at(stacks, from, pieces[i + 1].top) : stacks->n_frames;
-		/* The key of a segment names its own managed frames and those right above. */
+		/* A segment's key covers its own managed frames and those right above. */
 		if (i && has_managed_above(stacks, from, end, pieces[i - 1].top))
 			continue;
 		for (size_t k = from; k < end; k++) {

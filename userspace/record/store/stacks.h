@@ -16,50 +16,48 @@ int stacks_create(struct profile_writer *writer, struct processes *processes, st
 		  struct stacks **out);
 void stacks_free(struct stacks *stacks); /* NULL is allowed */
 
-/* Stacks that are put after this time (CLOCK_MONOTONIC, ns; 0: never) have only what was walked
- * before: their dumps wait for no reader. Returns the time before. */
+/* Stacks put after this time (CLOCK_MONOTONIC ns; 0: no limit) do not wait for a reader to unwind
+ * their dumps, and have only what was walked before. Returns the previous time. */
 uint64_t stacks_walk_until(struct stacks *stacks, uint64_t time);
 
-/* A stack as it is stored. */
+/* A stack as stored. */
 struct stored_stack {
-	uint64_t id;      /* 0: an empty one */
+	uint64_t id;      /* 0: an empty stack */
 	uint32_t quality; /* enum stack_quality */
-	bool dump_short;  /* it is cut where the dump of it ends */
+	bool dump_short;  /* truncated where its dump ends */
 };
 
-/* What a stack is put on, and whose managed frames it has. */
+/* Properties of a stack that is to be put. */
 struct stack_base {
-	uint64_t below;   /* a stack that was written before; 0: none */
+	uint64_t below;   /* a stack written before, under this one; 0: none */
 	uint8_t provider; /* of the managed frames */
-	bool cut;         /* code that is in no file, and its callers, are left out */
+	bool cut;         /* leave out code in no file, and its callers */
 };
 
 /*
- * Writes the stack, outermost frame first: user frames, with the managed ones at
- * their places among them, then the kernel's; `base->below` is a stack that was written
- * before, on top of which it is what the thread called since, or 0. A stack that
- * was copied is walked first. -EBADMSG if the counts are beyond their bounds or the tail's `size`
- * bytes; -ENOMEM.
+ * Writes a stack, outermost frame first: user frames with the managed ones among them, then the
+ * kernel's; on top of the stack `base->below`, if any. Unwinds its dump first, if it has one.
+ * -EBADMSG if the counts exceed their bounds or the tail's `size` bytes; -ENOMEM.
  */
 int stacks_put(struct stacks *stacks, struct process *process, const struct stack_base *base,
 	       const struct event_stack *counts, struct bytes tail, struct stored_stack *out);
 
-/* Writes a stack whose frames a provider knows, the innermost first. 0: no memory. */
+/* Writes a stack that a provider passed, innermost frame first. 0: no memory. */
 uint64_t stacks_put_known(struct stacks *stacks, struct process *process, uint8_t provider,
 			  const struct gcprof_frame *frames, size_t n);
 
-/* Receives a segment and its key; its frames are gone afterwards. */
+/* Receives a segment and its key; the frames are valid during the call. */
 typedef int stacks_visit(void *context, uint64_t key, const struct stack_segment *segment);
 
 /*
- * Cuts the stack that was put last into segments, as the program reported their limits,
- * the outermost first; those that can stand for themselves are visited. -EBADMSG
- * if the limits make no sense; -ENOMEM; what a visit returns if it is not 0.
+ * Cuts the stack put last into segments, outermost first, at the limits that the program reported.
+ * Visits segments that can be used alone. -EBADMSG if the limits make no sense; -ENOMEM; or what a
+ * visit returns if it is not 0.
  */
 int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
 	       size_t n, stacks_visit *visit, void *context);
 
-/* How stacks that were both walked and copied agree. */
+/* The comparison of stacks that were both walked and dumped. */
 const struct cross_check *stacks_cross_check(const struct stacks *stacks);
 
 #endif

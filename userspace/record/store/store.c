@@ -9,7 +9,7 @@
 #include "store_events.h"
 #include "../machine/viewer.h"
 
-enum { STACKS_KEPT = 1 << 17 }; /* that programs named by keys */
+enum { STACKS_KEPT = 1 << 17 }; /* stacks that programs name by keys */
 
 static bool lives(void *context, uint64_t process)
 {
@@ -115,7 +115,7 @@ static const struct {
 #undef EVENT
 };
 
-/* Has the event a stack? Its counts stand behind the header. */
+/* Has the event a stack? Its counts follow the header. */
 static bool has_stack(const struct event_header *event)
 {
 	return event->code == EVENT_alloc || event->code == EVENT_cpu ||
@@ -146,7 +146,7 @@ void store_meet_bytecode(struct store *store, const struct event_header *event, 
 		store->losses[err == -EBADMSG ? LOSS_BAD_EVENT : LOSS_MEMORY]++;
 }
 
-/* The process that the event names by its index; written if it is new. */
+/* The process of the event's index, written if new. */
 static struct process *identify_process(struct store *store, const struct event_header *header)
 {
 	const struct event_task *task = (const void *)header;
@@ -158,14 +158,14 @@ static struct process *identify_process(struct store *store, const struct event_
 	return processes_write(store->processes, header->process, &ids, 0, header->time);
 }
 
-/* Finds the process and thread that the event is about. -ENOENT: it is not traced. */
+/* Finds the process and thread of the event. -ENOENT: it is not traced. */
 static int identify(struct store *store, struct incoming *in)
 {
 	const struct event_header *header = in->header;
 
 	if (!header->process)
 		return -ENOENT;
-	/* A mapping makes no process known: its time may be before the begin. */
+	/* A mapping does not create a process, because its time may precede the process's begin. */
 	if (header->code == EVENT_mmap) {
 		in->process = processes_written(store->processes, header->process);
 		return in->process ? 0 : -ENOENT;
@@ -173,7 +173,7 @@ static int identify(struct store *store, struct incoming *in)
 	in->process = identify_process(store, header);
 	if (!in->process)
 		return -ENOMEM;
-	/* It only concerns the process: it makes no thread known. */
+	/* Concerns only the process: does not create a thread. */
 	if (header->code == EVENT_fate || header->code == EVENT_freed ||
 	    header->code == EVENT_gc_cycle || header->code == EVENT_runtime ||
 	    header->code == EVENT_gc_name || header->code == EVENT_heap_site)
@@ -217,7 +217,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	}
 }
 
-/* Counts the event: stored, or dropped because of `err`. */
+/* Counts the event as stored, or as dropped because of `err`. */
 static int count(struct store *store, const struct event_header *event, int err)
 {
 	switch (err) {
@@ -229,7 +229,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 		store->losses[LOSS_BAD_EVENT]++;
 		return 0;
 	case -ENOENT:
-		/* Of a process that was found later, or has long ended. */
+		/* Of a process that was found later, or ended long ago. */
 		if (event->code != EVENT_mmap)
 			store->losses[LOSS_UNKNOWN_PROCESS]++;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_events.c: what the files that store events share; see store.c. */
+/* store_events.c: shared by the files that store events; see store.c. */
 #include "store_events.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_events.h: what the files that store events share; see store.c. */
+/* store_events.h: shared by the files that store events; see store.c. */
 #ifndef GCPROF_STORE_EVENTS_H
 #define GCPROF_STORE_EVENTS_H
 
@@ -25,18 +25,18 @@ struct store {
 	struct composer *composer;
 	struct live_objects *live;
 	struct followed *followed;
-	uint64_t samples;      /* that got their ids here */
-	struct map *left;      /* thread to the number, from 1, of where it left its CPU */
-	struct buffer left_at; /* struct departure[]: outside of system calls, until it is back */
+	uint64_t samples;      /* number of samples with ids assigned here */
+	struct map *left;      /* thread to the index, from 1, of where it left its CPU */
+	struct buffer left_at; /* struct departure[]: waits outside of system calls */
 	struct frame_names *names;
-	struct own_code *own; /* NULL: not known */
+	struct own_code *own; /* NULL: unknown */
 	uint64_t own_ticks;
-	bool denied; /* the viewer may not see where others' memory lies */
+	bool denied; /* the viewer may not see addresses of others' memory */
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
 };
 
-/* An event on its way into the profile. */
+/* An event on its way to the profile. */
 struct incoming {
 	const struct event_header *header;
 	struct process *process;
@@ -44,13 +44,13 @@ struct incoming {
 	struct bytes tail; /* what follows the fixed part */
 };
 
-/* What the profile calls something that the event's provider gave a number. */
+/* The profile's number for something that the provider numbered. */
 static inline uint64_t store_number(const struct incoming *in, uint64_t number)
 {
 	return process_number(in->process, in->header->provider, number);
 }
 
-/* The record of an event that has a thread: every one begins with these two fields. */
+/* The record of an event with a thread: all of these begin with the same two fields. */
 #define RECORD_OF(name, in)                         \
 	{                                           \
 		.kind = RECORD_##name, .name = {    \
@@ -60,39 +60,39 @@ static inline uint64_t store_number(const struct incoming *in, uint64_t number)
 	}
 
 /*
- * A text of `size` bytes at the start of *tail, which moves behind it and its
- * padding; of it at most `max` bytes. -EBADMSG if the tail is shorter.
+ * Takes a text of `size` bytes, but at most `max`, from the start of *tail, and skips it and its
+ * padding. -EBADMSG if the tail is shorter.
  */
 int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out);
 
 uint64_t store_put_string(struct store *store, struct bytes text);
 
-/* Writes the stack behind an event; see stacks_put(). */
+/* Writes the stack after an event; see stacks_put(). */
 int store_put_stack(struct store *store, const struct incoming *in,
 		    const struct event_stack *counts, struct stored_stack *out);
 
-/* The same on top of a stack that was written before. */
+/* The same on top of a stack written before. */
 int store_put_stack_on(struct store *store, const struct incoming *in,
 		       const struct stack_base *base, const struct event_stack *counts,
 		       struct stored_stack *out);
 
-/* store_runtime.c: an age as it is stored. */
+/* store_runtime.c: an age as stored. */
 uint64_t store_round_age(uint64_t age);
 
-/* store_system.c: is a mapping a sign of code made at run time, whose maker must be identified
- * while it lives? */
+/* store_system.c: does a mapping indicate generated code, whose process must be identified while it
+ * lives? */
 bool store_is_generated(const struct event_mmap *event, const char *path);
 
-/* store_stacks.c: what is needed to compose stacks of segments. */
+/* store_stacks.c: data for composing stacks of segments. */
 int composer_create(const struct stack_owners *owners, struct composer **out);
 void composer_free(struct composer *composer); /* NULL is allowed */
 
-/* The stack of a sample, whose native frames are in its tail, by its key. */
+/* The stack of a sample, by its key; its native frames are in the tail. */
 int store_put_keyed(struct store *store, const struct incoming *in, struct keyed_stack *out);
 
 typedef int store_function(struct store *store, const struct incoming *in);
 
-/* One for each event: store_NAME(). */
+/* A function store_NAME() for each event. */
 #define EVENT(code, name, stream, doc) store_function store_##name;
 #include "../../../bpf/events.def"
 #undef EVENT

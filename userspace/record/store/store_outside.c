@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_outside.c: stores what is found out of runtimes that have no probes of ours. */
+/* store_outside.c: stores what is found out about runtimes without our probes. */
 #include <errno.h>
 
 #include "store_events.h"
 
-/* Places become other events before they come here. */
+/* Places have become other events before they get here. */
 int store_place(struct store *store, const struct incoming *in)
 {
 	(void)store;
@@ -81,7 +81,7 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	return outlasting.err ? outlasting.err : profile_writer_put(store->writer, &record);
 }
 
-/* Writes the text at the start of the tail; 0: there is none. */
+/* Writes the text at the start of the tail; 0: none. */
 static int take_string(struct store *store, struct bytes *tail, size_t size, uint64_t *out)
 {
 	struct bytes text;

@@ -7,9 +7,9 @@
 #include "../machine/histogram.h"
 #include "store_events.h"
 
-#define AGE_BITS 8 /* of an object's age that are kept: 0.4 %, and a third of its sample */
+#define AGE_BITS 8 /* kept bits of an object's age: 0.4 %, and a third of a sample's bytes */
 
-/* The profile has the name of the provider, if it has one, as soon as it has anything of it. */
+/* Writes the provider's name, if it has one, with the first event of that provider. */
 static int reference_provider(struct store *store, const struct incoming *in, uint8_t provider)
 {
 	return provider ? processes_reference(store->processes, in->process, NAME_PROVIDER,
@@ -17,7 +17,7 @@ static int reference_provider(struct store *store, const struct incoming *in, ui
 			: 0;
 }
 
-/* Completes a sample, whose stack is known, and writes it. */
+/* Completes and writes a sample, whose stack is known. */
 static int put_alloc(struct store *store, const struct incoming *in, uint8_t provider,
 		     struct record *record)
 {
@@ -31,14 +31,14 @@ static int put_alloc(struct store *store, const struct incoming *in, uint8_t pro
 	return err ? err : profile_writer_put(store->writer, record);
 }
 
-/* The bytes that a sample stands for. */
+/* The bytes that a sample represents. */
 static uint64_t bytes_meant(const struct event_alloc *event)
 {
 	return (uint64_t)((double)event->bytes /
 			  -expm1(-(double)event->bytes / (double)event->period));
 }
 
-/* The number of a sample, which gets one if it has none. Its end may be reported by address. */
+/* The id of a sample, assigned if it has none. Its end may be reported by address. */
 static int number_object(struct store *store, const struct incoming *in, uint64_t *sample)
 {
 	const struct event_alloc *event = (const void *)in->header;
@@ -84,7 +84,7 @@ int store_alloc(struct store *store, const struct incoming *in)
 	return put_alloc(store, in, provider, &record);
 }
 
-/* Batches of samples are taken apart before they come here: what comes is one sample of a batch. */
+/* Batches were split before: this is one sample of a batch. */
 int store_samples(struct store *store, const struct incoming *in)
 {
 	(void)store;
@@ -92,7 +92,7 @@ int store_samples(struct store *store, const struct incoming *in)
 	return -EBADMSG;
 }
 
-/* Functions of interpreters are kept apart from the order of time, see store_meet_bytecode(). */
+/* Interpreted functions are not sorted by time, see store_meet_bytecode(). */
 int store_bytecode(struct store *store, const struct incoming *in)
 {
 	(void)store;
@@ -100,7 +100,7 @@ int store_bytecode(struct store *store, const struct incoming *in)
 	return -EBADMSG;
 }
 
-/* The sample took the type over on its way. */
+/* The sample has already taken the type. */
 int store_typed(struct store *store, const struct incoming *in)
 {
 	(void)store;
@@ -126,7 +126,7 @@ int store_sample(struct store *store, const struct incoming *in)
 	return put_alloc(store, in, in->header->provider, &record);
 }
 
-/* The nearest number with AGE_BITS significant bits: the rest would not compress. */
+/* The nearest number with AGE_BITS significant bits: more would not compress. */
 uint64_t store_round_age(uint64_t age)
 {
 	unsigned bits = age ? 64 - (unsigned)__builtin_clzll(age) : 0;
@@ -150,7 +150,7 @@ int store_followed(struct store *store, const struct incoming *in)
 	return 0;
 }
 
-/* Whose outcome it is, as the profile has it, and how old the object has become. */
+/* The sample of an outcome, as in the profile, and the age of its object. */
 static struct followed_sample sample_of(struct store *store, const struct incoming *in,
 					const struct gcprof_fate *fate)
 {
@@ -158,7 +158,7 @@ static struct followed_sample sample_of(struct store *store, const struct incomi
 	struct followed_sample sample = {store_number(in, fate->sample), fate->age};
 
 	followed_find(store->followed, in->process->id, sample.sample, ends, &sample);
-	/* 0 says that it is unknown. */
+	/* 0 means unknown. */
 	sample.age = store_round_age(sample.age ? sample.age : 1);
 	return sample;
 }
@@ -236,7 +236,7 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
-/* A program wrote them: as many as the histogram has, in no more time than there was. */
+/* Written by a program, so it must match its histogram and take no more time than has passed. */
 static bool are_sane(const struct gcprof_gc_sums *sums, uint64_t span)
 {
 	uint64_t count = 0;
@@ -302,7 +302,7 @@ int store_phase(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
-/* Its name is in the file that has this code. */
+/* Its name is in the file with this code. */
 static int ask_type(struct store *store, const struct incoming *in)
 {
 	const struct event_type *event = (const void *)in->header;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_stacks.c: stacks that a program composes of segments that it reported before. */
 /*
- * A sample that is sent by itself has its stack walked, and `pieces`, right
- * before it, says where to cut that: so the recorder learns what the segments are. A
- * batch of samples then says how its stacks are composed of them.
+ * The stack of an unbatched sample is walked, and `pieces`, right before it, says where to cut it.
+ * So the recorder learns the segments. A batch of samples then says which segments its stacks
+ * consist of.
  *
- * All of this comes from the program. A stack with a segment that is not known, or
- * deeper than stacks can be, means nothing; its samples are stored without one.
+ * The program controls all of this. A stack with an unknown segment, or beyond the greatest depth,
+ * is invalid; its samples are stored without one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,17 +15,17 @@
 #include "store_events.h"
 
 enum {
-	WAITING = 64,         /* threads whose next sample is to be cut */
-	DEPTH_MAX = 1024,     /* frames of a stack, as in reports */
-	FRAMES_MAX = 1 << 16, /* of all stacks in one batch */
+	WAITING = 64,         /* threads whose next sample will be cut */
+	DEPTH_MAX = 1024,     /* frames per stack, as in reports */
+	FRAMES_MAX = 1 << 16, /* frames in all stacks of a batch */
 	MEMO_BITS = 12,
 	SEGMENTS_KEPT = 1 << 16,
 	SEGMENT_FRAMES_KEPT = 1 << 19,
 };
 
-/* What one thread said of the sample that comes next. */
+/* What a thread reported about its next sample. */
 struct waiting {
-	uint64_t thread; /* 0: nothing */
+	uint64_t thread; /* 0: empty */
 	uint64_t stack;  /* key */
 	size_t n;
 	struct gcprof_piece pieces[GCPROF_PIECES_MAX];
@@ -38,16 +38,16 @@ struct level {
 	struct keyed_stack so_far;
 };
 
-/* What a stack became with a segment: one lookup instead of one for each frame. */
+/* Cache: a stack extended by a segment. Saves a lookup for each frame. */
 struct memo {
-	uint64_t below, place; /* the stack, the segment */
+	uint64_t below, place; /* the stack and the segment */
 	uint64_t stack;        /* 0: empty */
 };
 
 struct composer {
 	struct stack_keys *segments;
 	struct waiting waiting[WAITING];
-	struct level levels[GCPROF_PIECES_MAX]; /* of the stack that was made last */
+	struct level levels[GCPROF_PIECES_MAX]; /* of the stack composed last */
 	size_t n_levels;
 	size_t frames; /* in this batch */
 	struct memo memos[1 << MEMO_BITS];
@@ -92,8 +92,8 @@ int store_pieces(struct store *store, const struct incoming *in)
 }
 
 /*
- * A stack whose frames the program knows is under its key like others, with how it goes
- * together with native frames in bits that no quality has.
+ * A stack that the program provides is stored under its key like others; bits beyond those of
+ * `quality` say how it combines with native frames.
  */
 #define HOW_SHIFT 16
 _Static_assert(STACK_FLAWS < 1 << HOW_SHIFT, "both fit");
@@ -114,7 +114,8 @@ int store_frames(struct store *store, const struct incoming *in)
 	return stack_keys_set(store->keys, in->process->id, store_number(in, event->stack), &known);
 }
 
-/* Puts native frames on the known ones. Where those go on, nothing ends too early. */
+/* Puts native frames on top of the provided ones. A native walk that ends there did not end too
+ * early. */
 static int put_on_known(struct store *store, const struct incoming *in, struct keyed_stack *stack)
 {
 	const struct event_alloc *event = (const void *)in->header;
@@ -127,7 +128,7 @@ static int put_on_known(struct store *store, const struct incoming *in, struct k
 	struct stored_stack stored;
 	int err = store_put_stack_on(store, in, &base, &event->stack, &stored);
 
-	/* It is generated code that has no unwind rows. */
+	/* Generated code, without unwind rows. */
 	if (base.cut)
 		end |= STACK_USER_GUESSED;
 	*stack = (struct keyed_stack){stored.id, stored.quality & ~end};
@@ -162,7 +163,7 @@ static int learn_pieces(struct store *store, const struct incoming *in, uint64_t
 	err = stacks_cut(store->stacks, in->process, waiting->pieces, waiting->n, learn, &learning);
 	if (err != -EBADMSG)
 		return err;
-	/* The sample is none the worse for it. */
+	/* This does not affect the sample. */
 	store->losses[LOSS_BAD_EVENT]++;
 	return 0;
 }
@@ -207,7 +208,7 @@ static uint64_t put_frames(struct store *store, uint64_t below, const struct sta
 	return stack;
 }
 
-/* What the stack is with one more segment. */
+/* Extends the stack by a segment. */
 static int add_segment(struct store *store, const struct incoming *in, uint64_t key,
 		       struct level *level)
 {
@@ -235,7 +236,7 @@ static int add_segment(struct store *store, const struct incoming *in, uint64_t 
 	return segment.n && !level->so_far.stack ? -ENOMEM : 0;
 }
 
-/* Makes one stack, whose further segments have these keys. */
+/* Composes a stack; these are the keys of its further segments. */
 static int make_stack(struct store *store, const struct incoming *in,
 		      const struct gcprof_stack *stack, const uint64_t *keys)
 {

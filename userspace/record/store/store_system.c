@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_system.c: stores what the system reports: ticks, system calls, processes, mappings. */
+/* store_system.c: stores system events: ticks, system calls, processes, mappings. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ int store_cpu(struct store *store, const struct incoming *in)
 	record.cpu.call = event->call & ~CPU_CALL_COMPAT;
 	if (event->call & CPU_CALL_COMPAT)
 		record.cpu.call += UINT64_C(1) << 31;
-	/* The frames lie within the event, or its stack would not have been stored. */
+	/* The frames lie within the event, otherwise its stack would not have been stored. */
 	record.cpu.recording = store->own && own_code_has(store->own, (const void *)in->tail.data,
 							  event->stack.n_kernel);
 	if (record.cpu.recording)
@@ -81,15 +81,15 @@ int store_syscall(struct store *store, const struct incoming *in)
 
 /* --- waits ------------------------------------------------------------------------------ */
 
-/* Where a thread left its CPU last, outside of a system call. */
+/* Where a thread last left its CPU, outside of a system call. */
 struct departure {
 	uint64_t time, stack;
 	uint32_t quality, fiber;
 };
 
-enum { DEPARTURES_MAX = 1 << 17 }; /* then all are forgotten: most threads have ended by then */
+enum { DEPARTURES_MAX = 1 << 17 }; /* then all are dropped: most threads have ended by then */
 
-/* The thread's departure, all zero if it had none; NULL: no memory. */
+/* The thread's departure, zeroed if it had none; NULL: no memory. */
 static struct departure *departure_of(struct store *store, uint64_t thread)
 {
 	static const struct departure none;
@@ -139,7 +139,7 @@ int store_wait(struct store *store, const struct incoming *in)
 	if (event->reason >= WAIT_REASONS || event->duration > event->ended)
 		return -EBADMSG;
 	last = event->flags & WAIT_LEFT ? departure_of(store, in->thread) : NULL;
-	/* Else the record of this departure was lost. */
+	/* Otherwise the record of this departure was lost. */
 	if (last && last->time == event->ended - event->duration)
 		left = *last;
 	base.below = left.stack;
@@ -205,7 +205,7 @@ int store_usage(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
-/* The process of a fork's child; a thread's is its maker's own. */
+/* The process of a fork's child; a thread's is its creator's. */
 static struct process *child_process(struct store *store, const struct incoming *in)
 {
 	const struct event_fork *event = (const void *)in->header;
@@ -255,14 +255,14 @@ int store_exec(struct store *store, const struct incoming *in)
 	err = process_exec(store->processes, in->process, in->header->time);
 	if (err)
 		return err;
-	/* The thread that called exec goes on as the leader. */
+	/* The thread that called exec continues as the leader. */
 	if (event->old_tid != in->header->tid)
 		processes_thread_ended(store->processes, in->process, event->old_tid);
 	record.exec.path = store_put_string(store, path);
 	return profile_writer_put(store->writer, &record);
 }
 
-/* The words of a command line in one line, or the title that was written over it; how long. */
+/* Formats the command line as one line, or the title written over it. Returns the length. */
 static size_t title_text(const struct event_title *event, char text[sizeof(event->text)])
 {
 	size_t size = event->size < sizeof(event->text) ? event->size : sizeof(event->text);
@@ -321,7 +321,7 @@ int store_comm(struct store *store, const struct incoming *in)
 	return put_comm(store, in, ((const struct event_comm *)(const void *)in->header)->name);
 }
 
-/* A thread that was there before: identify() made it known, with its numbers. */
+/* An existing thread: identify() has added it, with its pids. */
 int store_task(struct store *store, const struct incoming *in)
 {
 	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
@@ -329,7 +329,7 @@ int store_task(struct store *store, const struct incoming *in)
 
 /* --- mappings ---------------------------------------------------------------------------- */
 
-/* Files without a name are also used to map generated code twice, writable and executable. */
+/* Unnamed files are also used to map generated code twice, writable and executable. */
 static bool is_memory(const char *path)
 {
 	return strncmp(path, "/memfd:", 7) == 0;
@@ -343,8 +343,8 @@ bool store_is_generated(const struct event_mmap *event, const char *path)
 }
 
 /*
- * The module of a mapping; 0 if no code runs there. Looks, while the process lives, at what will be
- * needed to name its code. The code of the vdso is found by its place in its image, generated code
+ * The module of a mapping; 0 if it contains no code. While the process lives, looks for what will
+ * be needed to name its code. Code of the vdso is found by its place in the image, generated code
  * by address. -ENOMEM.
  */
 static int find_module(struct store *store, uint64_t process, const struct module_place *place,
@@ -352,7 +352,7 @@ static int find_module(struct store *store, uint64_t process, const struct modul
 {
 	const struct file *file;
 
-	/* So JIT compilers show profilers where they describe their code. */
+	/* JIT compilers map this file to show profilers where they describe their code. */
 	if (place->inode && code_owner_is_dump(place->path))
 		return frame_names_dump(store->names, process, place);
 	if (place->inode || place->path[0] == '[') {
@@ -367,7 +367,7 @@ static int find_module(struct store *store, uint64_t process, const struct modul
 	return mapping->module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
 }
 
-/* What was mapped: a file, something of the kernel's like [vdso], or code made at run time. */
+/* What was mapped: a file, a kernel mapping like [vdso], or generated code. */
 static int mmap_module(struct store *store, const struct incoming *in, struct mapping *mapping)
 {
 	const struct event_mmap *event = (const void *)in->header;
@@ -404,7 +404,7 @@ int store_mmap(struct store *store, const struct incoming *in)
 	err = mmap_module(store, in, &mapping);
 	if (!mapping.module)
 		mapping.file = 0;
-	/* What was there before may come twice, from /proc and from the perf ring. */
+	/* Existing mappings may come twice, from /proc and from the perf ring. */
 	if (!err && mapping.module && mappings_have(in->process->mappings, &mapping))
 		return 0;
 	if (!err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bytecodes.c: keeps what was reported of functions that interpreters run, for the reader. */
+/* bytecodes.c: keeps reports of interpreted functions for the reader. */
 /*
- * The recorder looks into none of it: events go one behind the other into a file in memory, which
- * the reader gets with the frames that are asked for.
+ * The recorder does not parse reports: it appends them to a file in memory, which the reader gets
+ * with the requested frames.
  */
 #include "bytecodes.h"
 
@@ -19,7 +19,7 @@
 #define BYTES_MAX ((uint64_t)64 << 20)
 
 struct bytecodes {
-	int file, readable; /* the same; -1: not made yet */
+	int file, readable; /* the same file; -1: not created yet */
 	uint64_t size;
 	struct map *places; /* number to offset */
 };
@@ -62,7 +62,7 @@ static int need_file(struct bytecodes *bytecodes)
 		bytecodes->file = memfd_create("bytecode", MFD_CLOEXEC);
 	if (bytecodes->file < 0)
 		return -errno;
-	/* The reader may not write to it. */
+	/* The reader must not write to it. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", bytecodes->file);
 	bytecodes->readable = open(path, O_RDONLY | O_CLOEXEC);
 	return bytecodes->readable < 0 ? -errno : 0;

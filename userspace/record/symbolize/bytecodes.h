@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bytecodes.h: keeps what was reported of functions that interpreters run, for the reader. */
+/* bytecodes.h: keeps reports of interpreted functions for the reader. */
 #ifndef GCPROF_BYTECODES_H
 #define GCPROF_BYTECODES_H
 
@@ -14,13 +14,13 @@ struct bytecodes;
 int bytecodes_create(struct bytecodes **out);     /* -ENOMEM */
 void bytecodes_free(struct bytecodes *bytecodes); /* NULL is allowed */
 
-/* Keeps an event, `size` bytes of it readable. -EBADMSG; -ENOSPC: there were too many; others. */
+/* Keeps an event, `size` bytes of which are readable. -EBADMSG; -ENOSPC: too many; other errors. */
 int bytecodes_add(struct bytecodes *bytecodes, const struct event_bytecode *event, size_t size);
 
-/* Where it is in the file of all of them; false: it is not known. */
+/* Its offset in the file of all reports; false: unknown. */
 bool bytecodes_find(const struct bytecodes *bytecodes, uint64_t number, uint64_t *offset);
 
-/* That file, only to be read; -1: there is none yet. Borrowed. */
+/* That file, read-only and borrowed; -1: none yet. */
 int bytecodes_file(const struct bytecodes *bytecodes);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* frame_names.c: writes the names of native and kernel frames into a profile. */
+/* frame_names.c: writes the names of native, kernel and managed frames to a profile. */
 /*
- * Names are found by another process (symbolizer.h) while the recording goes on. Code
- * that is made at run time is described late, or not before its process ends: its
- * frames are asked for again until they have a name or the recording ends.
+ * Another process finds the names (symbolizer.h) during the recording. Generated code is described
+ * late, or not before its process ends; its frames are requested again until they have a name or
+ * the recording ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,23 +25,23 @@
 #include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
-#define OWNERS_MAX 4096 /* processes that make code */
+#define OWNERS_MAX 4096 /* processes that generate code */
 
 struct frame_names {
 	struct profile_writer *writer;
 	struct files *files;
-	struct symbolizer *symbolizer; /* made when it is first needed */
+	struct symbolizer *symbolizer; /* created when first needed */
 	struct map *noted;             /* modules whose file was not found */
 	struct map *owners;            /* process to struct code_owner * */
-	struct map *met;               /* number of a process to the same, until that is known */
+	struct map *met;               /* pids of processes whose index is not known yet */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
 	struct java_names *java;
-	struct buffer java_frames; /* the same of Java frames */
+	struct buffer java_frames; /* the same for Java frames */
 	struct bytecodes *bytecodes;
-	uint64_t last;    /* frames up to this one have been asked for */
-	uint64_t now;     /* when the present call began: new frames were met just before */
-	uint64_t highest; /* of those visited in this call */
-	uint64_t lost;    /* modules whose file was not found */
+	uint64_t last;    /* last frame requested */
+	uint64_t now;     /* begin of the current call: new frames are slightly older */
+	uint64_t highest; /* highest frame visited in this call */
+	uint64_t lost;    /* number of modules whose file was not found */
 	int err;
 };
 
@@ -176,7 +176,7 @@ static void temporary_opened(void *context, const struct opener_result *result)
 	((struct code_owner *)context)->temporary = result->fd;
 }
 
-/* NULL if it is gone: whose file that would be is not known any more. */
+/* NULL if it ended, since the owner of such a file can no longer be determined. */
 static struct code_owner *read_owner(struct frame_names *names, uint32_t pid)
 {
 	struct code_owner *owner = malloc(sizeof(*owner));
@@ -278,7 +278,7 @@ static void map_opened(void *context, const struct opener_result *result)
 	ask_mapped(mapped);
 }
 
-/* Opens what the process wrote about its code so far, then asks for its frames. */
+/* Opens what the process wrote about its code so far, then requests its frames. */
 static void ask_process(struct frame_names *names, struct mapped_frames *mapped)
 {
 	const uint64_t *slot = map_get(names->owners, &mapped->process);
@@ -323,7 +323,7 @@ int frame_names_frames(struct frame_names *names, uint64_t process,
 	return java_names_meet(names->java, process, frames, n);
 }
 
-/* Writes the names of Java frames that have come; the others go on waiting. */
+/* Writes the names of Java frames that have arrived; other frames keep waiting. */
 static int write_java(struct frame_names *names)
 {
 	struct symbol_frame *frames = (void *)names->java_frames.data;
@@ -351,7 +351,7 @@ int frame_names_bytecode(struct frame_names *names, const struct event_bytecode 
 	return bytecodes_add(names->bytecodes, event, size);
 }
 
-/* `frame->owner` is the process: what one has made keeps no other's from being read. */
+/* `frame->owner` is the process, so that one process's functions do not block another's. */
 static int ask_bytecode(struct frame_names *names, struct symbol_frame *frame)
 {
 	const struct symbol_file file = {
@@ -366,7 +366,7 @@ static int ask_bytecode(struct frame_names *names, struct symbol_frame *frame)
 	return symbolizer_ask(names->symbolizer, frame, &file);
 }
 
-/* Asks again for those without names. */
+/* Requests frames without names again. */
 static int ask_generated(struct frame_names *names)
 {
 	struct buffer waiting = names->generated;
@@ -425,7 +425,7 @@ static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
 	return symbolizer_ask(names->symbolizer, frame, &symbols);
 }
 
-/* Of a file that was forgotten, because so many came after it, nothing is known. */
+/* Nothing is known about a file that was evicted because too many came after it. */
 static int ask_native(struct frame_names *names, struct symbol_frame *frame, uint64_t module)
 {
 	const struct file *file = files_by_module(names->files, module);
@@ -442,7 +442,7 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 			return buffer_append(&names->java_frames, frame, sizeof(*frame));
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
-	/* What has its path now is another file: no name is better than a wrong one. */
+	/* Another file has its path now: no name is better than a wrong one. */
 	if (!file || (file->fd < 0 && file->path[0] != '['))
 		return note_lost(names, module, file);
 	return ask_file(names, frame, file);
@@ -515,7 +515,7 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 {
 	int err;
 
-	/* Before and after: folders of perf maps are opened by then, and the maps. */
+	/* Before and after: by then the /tmp of processes, and perf maps, have been opened. */
 	opener_settle(opener_of(names), ns);
 	err = ask_all(names);
 	opener_settle(opener_of(names), ns);

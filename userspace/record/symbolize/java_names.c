@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* java_names.c: has Java frames named as soon as they are met, and keeps the names. */
+/* java_names.c: requests the names of Java frames as soon as they are found, and keeps them. */
 #include "java_names.h"
 
 #include <errno.h>
@@ -13,19 +13,19 @@
 #include "../../util/path_base.h"
 
 #define PROCESSES_MAX 256                /* whose memory is kept open */
-#define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are asked for */
-#define KNOWN_BYTES   ((size_t)256)      /* that a frame's names take on average, at most */
+#define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are requested */
+#define KNOWN_BYTES   ((size_t)256)      /* upper bound for the average size of a frame's names */
 
 /* A process with a Java virtual machine. */
 struct machine {
 	struct java_names *java;
 	uint64_t process;
 	int memory;     /* socket; -1: not opened, or handed over */
-	uid_t user;     /* who has started it */
-	bool is_opened; /* `memory` was tried */
+	uid_t user;     /* who started it */
+	bool is_opened; /* opening `memory` was tried */
 	bool is_asked;  /* the symbolizer has it */
 	struct event_mmap mapping;
-	struct buffer frames; /* struct symbol_frame[], to be asked for */
+	struct buffer frames; /* struct symbol_frame[] to be requested */
 };
 
 /* The names of a frame. */
@@ -37,9 +37,9 @@ struct known {
 struct java_names {
 	struct files *files;
 	struct map *machines; /* process to struct machine * */
-	struct map *known;    /* process and place to struct known *; 0: asked for */
+	struct map *known;    /* process and place to struct known *; 0: requested */
 	size_t bytes;
-	bool ended; /* a process has, since `known` was gone through */
+	bool ended; /* a process ended since `known` was last cleaned up */
 };
 
 int java_names_create(struct files *files, struct java_names **out)
@@ -120,7 +120,7 @@ int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
 	struct machine *machine;
 	uint64_t *slot;
 
-	/* Of another program that it executed. */
+	/* The mapping belongs to a program that the process executed later. */
 	forget(java, process);
 	if (map_count(java->machines) >= PROCESSES_MAX)
 		return 0;
@@ -146,7 +146,7 @@ void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint
 		symbolizer_end_java(symbolizer, process);
 }
 
-/* A map_keep: forgets the names of processes that have ended. */
+/* A map_keep: drops the names of ended processes. */
 static bool is_kept(void *context, const void *key, uint64_t *value)
 {
 	struct java_names *java = context;
@@ -201,7 +201,7 @@ int java_names_meet(struct java_names *java, uint64_t process, const struct even
 	return 0;
 }
 
-/* Hands the process over to the symbolizer, once all is there; false: not yet. */
+/* Hands the process over to the symbolizer, once everything is there; false: not yet. */
 static bool hand_over(struct machine *machine, struct symbolizer *symbolizer, int *err)
 {
 	const struct event_mmap *mapping = &machine->mapping;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* java_names.h: has Java frames named as soon as they are met, and keeps the names. */
+/* java_names.h: requests the names of Java frames as soon as they are found, and keeps them. */
 /*
- * Classes and compiled code go away, and a process takes all of them along. So a frame's names are
- * asked for when it comes out of a ring, long before it is stored.
+ * Classes and compiled code are unloaded, and all of them end with their process. Names are
+ * therefore requested when a frame leaves its ring, long before it is stored.
  */
 #ifndef GCPROF_JAVA_NAMES_H
 #define GCPROF_JAVA_NAMES_H
@@ -16,30 +16,30 @@ struct java_names;
 int java_names_create(struct files *files, struct java_names **out);
 void java_names_free(struct java_names *java); /* NULL is allowed */
 
-/* Is this the path of a Java virtual machine's library? What is in it is checked later. */
+/* Is this the path of a Java virtual machine's library? Its contents are checked later. */
 bool java_names_is_library(const char *path);
 
-/* A process mapped such a library as code; `pid` as /proc calls it here. -ENOMEM. */
+/* A process mapped such a library as code; `pid` as in /proc here. -ENOMEM. */
 int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
 		   const struct event_mmap *event);
 
-/* A process has ended: its frames cannot be named any more. */
+/* A process ended: its frames can no longer be named. */
 void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint64_t process);
 
-/* Notes the Java frames of a stack. -ENOMEM. */
+/* Records the Java frames of a stack for java_names_ask(). -ENOMEM. */
 int java_names_meet(struct java_names *java, uint64_t process, const struct event_native *frames,
 		    size_t n);
 
-/* Asks for the names of those that were noted and can be named by now. */
+/* Requests the names of recorded frames, as far as that is possible by now. */
 int java_names_ask(struct java_names *java, struct symbolizer *symbolizer);
 
-/* Keeps an answer for such a frame. -ENOMEM. */
+/* Keeps the answer for a frame. -ENOMEM. */
 int java_names_answer(struct java_names *java, const struct symbol_frame *frame,
 		      const struct symbol *symbols, size_t n);
 
 enum java_state { JAVA_UNKNOWN, JAVA_WAITS, JAVA_NAMED };
 
-/* What is known of a frame. Names stay valid until java_names_free(). */
+/* The state of a frame. Names stay valid until java_names_free(). */
 enum java_state java_names_find(const struct java_names *java, uint64_t process, uint64_t place,
 				const struct symbol **symbols, size_t *n);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* symbolizer.c: finds the names of frames, by reader processes, while the recording goes on. */
+/* symbolizer.c: names frames by means of reader processes, during the recording. */
 /*
- * Frames wait by the file that they lie in. A reader gets one file at a time, with up to
- * NAMES_BATCH of its frames; then it is the next file's turn. The kernel's symbols have a
- * reader of their own: no file keeps it waiting, none makes it begin anew.
+ * Frames wait with their file. A reader gets one file at a time, with up to NAMES_BATCH of its
+ * frames; then it is the next file's turn. The kernel's symbols have a reader of their own, so that
+ * no file delays it or makes it start over.
  */
 #include "symbolizer.h"
 
@@ -23,7 +23,7 @@
 
 #define CODE_MAX 256 /* processes whose jitdump files are kept open */
 
-/* What frames lie in, with those that wait. */
+/* A file, or other space of frames, with those that wait. */
 struct subject {
 	struct subject *next;
 	struct {
@@ -36,9 +36,9 @@ struct subject {
 	uid_t user;
 	int fd, debug_fd; /* -1: none */
 	int map_fd;       /* of a Java virtual machine: the socket of its memory */
-	uint32_t pid;     /* and the process */
+	uint32_t pid;     /* pid of that process */
 	uint64_t start, offset;
-	bool stays; /* it is a Java virtual machine that has not ended */
+	bool stays; /* a Java virtual machine that still runs */
 	int dumps[NAMES_DUMPS_MAX];
 	size_t n_dumps;
 	struct buffer frames; /* struct symbol_frame[] */
@@ -48,12 +48,12 @@ struct queue {
 	struct subject *first, **last;
 };
 
-/* A reader and what waits for it. */
+/* A reader and its queue. */
 struct lane {
 	struct worker *worker;
-	struct queue queues[2];  /* files of those whose files failed come second */
+	struct queue queues[2];  /* owners whose files failed are in the second one */
 	struct subject *current; /* being read, or NULL */
-	size_t asked;            /* of its frames */
+	size_t asked;            /* number of its frames requested */
 };
 
 enum { LANE_FILES, LANE_KERNEL, LANE_JAVA, LANE_BYTECODE, LANES };
@@ -63,12 +63,12 @@ struct symbolizer {
 	symbolizer_names *names;
 	void *context;
 	struct lane lanes[LANES];
-	struct map *subjects; /* by their keys */
-	struct map *bad;      /* files that a reader failed on */
-	struct map *unread;   /* files that are none, or other ones */
+	struct map *subjects; /* by key */
+	struct map *bad;      /* files on which a reader failed */
+	struct map *unread;   /* files that are missing or were replaced */
 	struct map *suspects; /* users whose files failed */
 	size_t failures, n_dumps;
-	struct names_left left; /* scratch */
+	struct names_left left; /* temporary */
 };
 
 /* --- subjects ----------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64
 	return subject;
 }
 
-/* Nothing waits any more: only jitdump files are worth keeping. */
+/* Nothing waits: only jitdump files are worth keeping. */
 static void drop(struct symbolizer *symbolizer, struct subject *subject)
 {
 	if (subject->stays)
@@ -307,7 +307,7 @@ void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process)
 		drop(symbolizer, subject);
 }
 
-/* The descriptors of a request; how many. */
+/* The descriptors of a request; returns their number. */
 static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FDS_MAX])
 {
 	const struct subject *subject = lane->current;
@@ -354,7 +354,7 @@ static int send_request(struct lane *lane)
 	message.head.has_map = subject->map_fd >= 0;
 	message.head.start = subject->start;
 	message.head.offset = subject->offset;
-	/* It was given up. */
+	/* The request was cancelled. */
 	if (subject->key.space == SYMBOL_JAVA && subject->map_fd < 0)
 		return -ESRCH;
 	for (size_t i = 0; i < lane->asked; i++)
@@ -406,7 +406,7 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	map_put(symbolizer->suspects, &user, NULL);
 }
 
-/* A Java virtual machine whose memory would not answer later either. */
+/* A Java virtual machine whose memory will not answer later either. */
 static void give_up(struct subject *subject)
 {
 	log_warning("process %" PRIu32 ": its Java frames have no names from now on: its memory "
@@ -415,7 +415,7 @@ static void give_up(struct subject *subject)
 	close_all(subject);
 }
 
-/* Passes on what is known of the first frames, and takes them out. */
+/* Delivers the names of the first frames, and removes these. */
 static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_t count, bool known)
 {
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
@@ -472,7 +472,7 @@ static void supplied(void *context, const struct opener_result *result)
 		close(result->fd);
 }
 
-/* The reader needs a debug file, which it waits for. */
+/* The reader needs a debug file, and waits for it. */
 static void supply(struct symbolizer *symbolizer, struct lane *lane,
 		   const struct worker_answer *question)
 {
@@ -486,7 +486,7 @@ static void supply(struct symbolizer *symbolizer, struct lane *lane,
 		worker_supply(lane->worker, "", 1, -1);
 }
 
-/* Starts the next request of a lane that has none: false if nothing waits. */
+/* Starts the next request of an idle lane: false if nothing waits. */
 static bool begin(struct symbolizer *symbolizer, struct lane *lane, int *result)
 {
 	struct worker_answer none = {.fd = -1};
@@ -500,7 +500,7 @@ static bool begin(struct symbolizer *symbolizer, struct lane *lane, int *result)
 	return true;
 }
 
-/* False if the lane waits for its reader, or for something to do. */
+/* False if the lane waits for its reader, or has nothing to do. */
 static bool turn(struct symbolizer *symbolizer, struct lane *lane, int *result)
 {
 	struct worker_answer answer;
@@ -534,7 +534,7 @@ bool symbolizer_is_done(const struct symbolizer *symbolizer)
 	for (int i = 0; i < LANES; i++) {
 		const struct lane *lane = &symbolizer->lanes[i];
 
-		/* A kernel reader without a request for a name is not waited for. */
+		/* Does not wait for a kernel reader without a request. */
 		if ((lane->current && lane->asked) || lane->queues[0].first ||
 		    lane->queues[1].first)
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* agents.c: libraries that sample what a program allocates, and which programs may have them. */
+/* agents.c: allocation sampling libraries, and which programs may load them. */
 #include "agents.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "../../runtimes/runtime.h"
 #include "../../util/path_base.h"
 
-#define LINKER "ld-linux-x86-64.so.2" /* of the C library that the agents are made for */
+#define LINKER "ld-linux-x86-64.so.2" /* of the C library that the agents are built for */
 
 struct agent_kind {
 	const char *name, *file;
-	uint32_t runtime;          /* that it is for; RUNTIME_NONE: the C library */
-	const char *language;      /* what programs of the runtime are */
-	const char *const *others; /* variables by which the runtime takes another allocator */
-	/* Has a program that runs already load it; NULL: that is not possible. */
+	uint32_t runtime;          /* the agent's runtime; RUNTIME_NONE: the C library */
+	const char *language;      /* the language of the runtime's programs */
+	const char *const *others; /* variables that give the runtime another allocator */
+	/* Makes a running program load it; NULL: impossible. */
 	int (*attach)(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		      struct problem *problem);
 };
@@ -68,7 +68,7 @@ bool agent_attaches(const struct agent_kind *kind)
 	return kind->attach;
 }
 
-/* Another program may not survive what its virtual machine is asked by. */
+/* Another program may not survive the request to its virtual machine. */
 int agent_attach(const struct agent_kind *kind, const struct agent *agent,
 		 const struct agent_target *target, const struct invoker *user,
 		 struct problem *problem)
@@ -90,7 +90,7 @@ static int open_file(const void *context, char *text, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
-/* `from`: how one gets there from the directory of this program. */
+/* `from`: path from this program's directory. */
 static int open_beside(const struct agent_kind *kind, const struct invoker *user, const char *from,
 		       struct agent *out)
 {
@@ -103,7 +103,7 @@ static int open_beside(const struct agent_kind *kind, const struct invoker *user
 		return -ENOENT;
 	out->path[size] = '\0';
 	slash = strrchr(out->path, '/');
-	/* The linker divides LD_PRELOAD at these. */
+	/* The linker splits LD_PRELOAD at these characters. */
 	if (!slash || strpbrk(out->path, ": "))
 		return -EINVAL;
 	room = sizeof(out->path) - (size_t)(slash + 1 - out->path);
@@ -178,7 +178,7 @@ void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdic
 {
 	const char *const *variable = kind->others;
 
-	/* Nothing is known where no file could be read. */
+	/* Nothing is known about a file that could not be read. */
 	if (kind->runtime == RUNTIME_NONE || verdict->why[0] || !verdict->program[0])
 		return;
 	if (!verdict->has_runtime) {

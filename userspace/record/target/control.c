@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* control.c: says to programs that they are recorded, and what is asked of them. */
+/* control.c: registers the recorder and its settings in programs' control blocks. */
 /*
- * A block is found by its symbol, and the opener takes it for one only if it begins with
- * what it must. There is one request at a time for a block; what is wanted of it by the
- * time that has ended comes next (block_step()).
+ * A control block is found by its symbol, and the opener verifies its first bytes. There is one
+ * request at a time for a block; what is wanted by the end of that is requested next
+ * (block_step()).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "../../util/log.h"
 #include "../../../gc/provider/frame.h"
 
-enum { BLOCKS_MAX = 3000 }; /* the opener's queue has room for that */
+enum { BLOCKS_MAX = 3000 }; /* fits into the opener's queue */
 
-#define END_NS     UINT64_C(10000000000) /* for all rows to be taken back */
+#define END_NS     UINT64_C(10000000000) /* to remove all rows */
 #define PENDING_NS UINT64_C(1000000000)  /* an answer that takes longer may never come */
 
 /* A control block of a process. */
@@ -24,13 +24,13 @@ struct block {
 	struct block *next;
 	struct control *control;
 	struct event_mmap mapping;
-	struct opener_memory order; /* where it is, and the request that is on its way */
-	bool busy;                  /* there is one */
-	bool joined;                /* it has a row of ours, with `ceiling` */
-	bool leaves;                /* it is to have none */
-	int err;                    /* why it has none */
+	struct opener_memory order; /* its location, and the pending request */
+	bool busy;                  /* a request is pending */
+	bool joined;                /* it has our row, with `ceiling` */
+	bool leaves;                /* our row is to be removed */
+	int err;                    /* why it has no row */
 	uint64_t ceiling;
-	uint64_t asked; /* since when it is busy, ns */
+	uint64_t asked; /* begin of the pending request, ns */
 };
 
 struct control {
@@ -79,7 +79,7 @@ static void block_send(struct block *block, enum opener_change change)
 	block->asked = clock_now();
 }
 
-/* Sends the next request for it, if one is needed. */
+/* Sends its next request, if one is needed. */
 static void block_step(struct block *block)
 {
 	if (block->busy || block->err)
@@ -156,8 +156,8 @@ int control_mapped(struct control *control, const struct event_mmap *event, uint
 		bool is_same = (*at)->mapping.header.process == event->header.process &&
 			       (*at)->order.address == address;
 
-		/* A process that is found is reported twice, and so are the parts of one mapping,
-		 * in any order. What was mapped since may be another block at the same address. */
+		/* A discovered process is reported twice, and so are the parts of a mapping, in any
+		 * order. A later mapping may be another block at the same address. */
 		if (is_same && (*at)->mapping.header.time >= event->header.time)
 			return 0;
 		if (is_same)
@@ -241,7 +241,7 @@ int control_state(const struct control *control, uint32_t proc_pid)
 		if (block->order.pid != proc_pid)
 			continue;
 		joined += block->joined;
-		/* What has the symbol, but does not begin as it must, is none. */
+		/* It has the symbol, but its first bytes are wrong. */
 		if (!block->joined && block->err != -ENOENT)
 			err = block->err ? block->err : -ETIME;
 	}

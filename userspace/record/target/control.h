@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control.h: says to programs that they are recorded, and what is asked of them. */
+/* control.h: registers the recorder and its settings in programs' control blocks. */
 /*
- * A program that has a control block (gc/provider/frame.h) takes samples only while a row of it is
- * some recorder's. Programs are reached through the opener, asynchronously: a row is filled in a
- * moment later, and only in the program that was meant. Not thread-safe.
+ * A program with a control block (gc/provider/frame.h) takes samples only while a recorder has a
+ * row in it. Rows are written through the opener, asynchronously, and only in the intended program.
+ * Not thread-safe.
  */
 #ifndef GCPROF_CONTROL_H
 #define GCPROF_CONTROL_H
@@ -17,20 +17,20 @@
 
 struct control;
 
-/* What all programs are asked for, as in struct gcprof_request. */
+/* Settings for all programs, as in struct gcprof_request. */
 struct control_options {
-	bool forbidden; /* nothing is written: programs that are not recorded yet will not be */
+	bool forbidden; /* nothing is written: programs not yet recorded stay so */
 	uint64_t period, ceiling, flags;
 };
 
-/* Whether a program knows of this recorder. */
+/* Does a program know of this recorder? */
 struct control_answer {
-	int err;        /* it will not: as of opener_memory(), -EPERM: that is forbidden */
-	uint32_t was;   /* its `recorded` before that */
+	int err;        /* it will not: as opener_memory(); -EPERM: forbidden */
+	uint32_t was;   /* its previous `recorded` */
 	uint64_t since; /* ns */
 };
 
-/* The mapping is that of the file whose block it is, at `address`. */
+/* The mapping is of the file with the control block, at `address`. */
 typedef void control_joined(void *context, const struct event_mmap *mapping, uint64_t address,
 			    const struct control_answer *answer);
 
@@ -38,35 +38,34 @@ typedef void control_joined(void *context, const struct event_mmap *mapping, uin
 int control_create(struct opener *opener, const struct control_options *options,
 		   struct control **out);
 
-/* Who is to be called; NULL: nobody any more. */
+/* Sets the function to call; NULL: none. */
 void control_set_visitor(struct control *control, control_joined *joined, void *context);
 
 /*
- * A process has mapped a file, whose probes are attached by now, and has its control block at
- * `address`. 1: the visitor will be called, unless the process ends; 2: it has been, since nothing
- * may be written; 0: it was before. -ENOMEM.
+ * A process mapped a file, which is attached, with a control block at `address`. 1: the visitor
+ * will be called, unless the process ends; 2: it was called, since nothing may be written; 0: it
+ * was called before. -ENOMEM.
  */
 int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address);
 
-/* The child of a fork has the rows that its parent has. -ENOMEM. */
+/* The child of a fork has its parent's rows. -ENOMEM. */
 int control_forked(struct control *control, const struct process *child);
 
-/* What a process had mapped before `time` (ns) is gone. */
+/* The mappings of a process from before `time` (ns) are gone. */
 void control_forget(struct control *control, uint64_t process, uint64_t time);
 
-/* Since when the answer of a program is waited for (ns), but for those that take long; UINT64_MAX:
- * none is. */
+/* Begin of the oldest wait for a program's answer (ns), except those that take long; UINT64_MAX:
+ * none. */
 uint64_t control_pending(const struct control *control, uint64_t now);
 
-/* Asks all programs for another ceiling from now on, as in struct gcprof_request; how many there
- * are. */
+/* Sets another ceiling in all programs, as in struct gcprof_request. Returns their number. */
 size_t control_ceiling(struct control *control, uint64_t ceiling);
 
-/* How many blocks of a process (as /proc calls it here) have our row; if there is none, why: a
- * negative errno, or 0: it has no block. */
+/* How many control blocks of a process (pid in /proc here) have our row. If none, the reason: a
+ * negative errno, or 0: it has no control block. */
 int control_state(const struct control *control, uint32_t proc_pid);
 
-/* Takes back all rows, waits for that, though not for ever, and frees. NULL is allowed. */
+/* Removes all rows, waits for that for a limited time, and frees. NULL is allowed. */
 void control_free(struct control *control);
 
 #endif

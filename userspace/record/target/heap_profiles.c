@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* heap_profiles.c: has the heap profiles read that runtimes keep themselves. */
+/* heap_profiles.c: reads heap profiles that runtimes keep themselves. */
 #include "heap_profiles.h"
 
 #include <errno.h>
@@ -24,10 +24,10 @@ struct space {
 	struct heap_request wanted;
 	struct runtime_code own[RUNTIME_OWN_MAX];
 	uint32_t n_own;
-	uint64_t moved;  /* where its file is mapped, less what the linker knows */
-	int memory;      /* socket, of the program that it was; -1: not open (yet), or given up */
-	uid_t user;      /* who has started it */
-	bool is_opening; /* a request is on its way */
+	uint64_t moved;  /* load bias of its file */
+	int memory;      /* socket, for its current program; -1: not open (yet), or given up */
+	uid_t user;      /* who started it */
+	bool is_opening; /* a request is pending */
 	bool is_due;
 };
 
@@ -36,7 +36,7 @@ struct heap_profiles {
 	struct worker *worker;
 	heap_profiles_emit *emit;
 	void *context;
-	struct space *spaces, *asked; /* asked: whose answer is awaited, or NULL */
+	struct space *spaces, *asked; /* asked: waiting for its answer, or NULL */
 	size_t count;
 };
 
@@ -125,7 +125,7 @@ int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file
 	    !facts_locate(&file->facts, event->address, event->offset, facts->heap_rate,
 			  &wanted.rate))
 		return 0;
-	/* Of another program that it executed. */
+	/* The mapping belongs to a program that the process executed later. */
 	heap_profiles_forget(profiles, event->header.process);
 	space = calloc(1, sizeof(*space));
 	if (!space)
@@ -156,7 +156,7 @@ static bool is_own(const struct space *space, uint64_t address)
 	return false;
 }
 
-/* Frames of the runtime's own are left out where the stack begins, as those of samples are. */
+/* Leaves out innermost frames of the runtime's own code, as in samples. */
 static void emit_place(void *context, const struct heap_place *place, const uint64_t *stack)
 {
 	const struct space *space = context;
@@ -176,7 +176,7 @@ static void emit_place(void *context, const struct heap_place *place, const uint
 		own++;
 	for (uint32_t i = own < place->depth ? own : 0; i < place->depth; i++)
 		site.frames[depth++].ip = stack[i];
-	/* The first frame is taken as it is, all others as what their callees return to. */
+	/* The first frame is an instruction, all others are return addresses. */
 	if (depth)
 		site.frames[0].ip--;
 	site.event.stack.n_user = (uint16_t)depth;
@@ -204,7 +204,7 @@ static void take_answer(struct heap_profiles *profiles, const struct worker_answ
 			    err == -EBADMSG     ? "it makes no sense"
 			    : err == -ETIMEDOUT ? "its memory does not answer"
 						: "the reader failed");
-	/* It would not answer later either. */
+	/* It will not answer later either. */
 	if (err == -ETIMEDOUT) {
 		close(space->memory);
 		space->memory = -1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* heap_profiles.h: has the heap profiles read that runtimes keep themselves. */
+/* heap_profiles.h: reads heap profiles that runtimes keep themselves. */
 /*
- * Twice: of a program that runs already when it is attached to, and of all that go on at the end.
- * A reader reads them out of the memory of the processes. Not thread-safe; nothing waits but
- * heap_profiles_finish().
+ * Reads them when a running program is attached to, and at the end for all running programs. A
+ * reader reads the processes' memory. Not thread-safe; only heap_profiles_finish() waits.
  */
 #ifndef GCPROF_HEAP_PROFILES_H
 #define GCPROF_HEAP_PROFILES_H
@@ -17,7 +16,7 @@
 
 struct heap_profiles;
 
-/* Receives events `heap_site`. */
+/* Receives `heap_site` events. */
 typedef void heap_profiles_emit(void *context, const struct event_header *event, size_t size);
 
 /* `opener` is borrowed. -ENOMEM. */
@@ -25,17 +24,17 @@ int heap_profiles_create(struct opener *opener, heap_profiles_emit *emit, void *
 			 struct heap_profiles **out);
 void heap_profiles_free(struct heap_profiles *profiles); /* NULL is allowed */
 
-/* A process has mapped a file; `ran`: before the recording began. -ENOMEM. */
+/* A process mapped a file; `ran`: before the recording began. -ENOMEM. */
 int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file,
 			 const struct event_mmap *event, bool ran);
 
 /* The process has ended. */
 void heap_profiles_forget(struct heap_profiles *profiles, uint32_t process);
 
-/* Asks for what is to be read, and takes what has come. */
+/* Sends requests and takes answers. */
 void heap_profiles_turn(struct heap_profiles *profiles);
 
-/* Reads those of all processes that are still there, for so many ns at most. */
+/* Reads the profiles of all running processes, within `ns`. */
 void heap_profiles_finish(struct heap_profiles *profiles, uint64_t ns);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* java_attach.c: has a Java virtual machine that runs already load an agent. */
+/* java_attach.c: makes a running Java virtual machine load an agent. */
 /*
- * HotSpot listens at a socket in /tmp, from the first time on that it gets a SIGQUIT while a file
- * of its user with its number is there. Without that file, and where it may not be attached to, a
- * SIGQUIT has it print its threads; where it does not handle the signal, that would end it.
+ * HotSpot listens on a socket in /tmp from the first SIGQUIT on that it gets while a file of its
+ * user, with its pid in the name, exists there. Without that file, or if attaching is disabled,
+ * SIGQUIT makes it print its threads; a process that does not handle the signal would end.
  *
- * Anybody may make files in /tmp, under any number. So all is done with the rights of the program's
- * user, nothing is sent to a socket before the kernel has said that the program listens at it, and
- * a number counts only while its process is there. What is answered comes from the program: of that
- * one line is shown, and it has some seconds.
+ * Anybody may create files in /tmp, under any pid. Everything is therefore done with the rights of
+ * the program's user. Nothing is sent to a socket before the kernel has confirmed that the program
+ * listens on it, and a pid only counts while its process exists. The answer comes from the program:
+ * one line of it is shown, and it has a few seconds.
  */
 #include "java_attach.h"
 
@@ -36,7 +36,7 @@
 
 enum {
 	POLL_US = 5000,
-	NOT_AVAILABLE = 98, /* JVMTI's error of an agent that came too late */
+	NOT_AVAILABLE = 98, /* JVMTI's error for an agent that is too late */
 };
 
 struct java {
@@ -48,7 +48,7 @@ struct java {
 
 static const char quit_advice[] = "it does not handle SIGQUIT (-Xrs, or it has just begun)";
 
-/* Is SIGQUIT among those that it handles? */
+/* Does it handle SIGQUIT? */
 static bool handles_quit(pid_t pid)
 {
 	char status[4096], *line;
@@ -69,14 +69,14 @@ static bool forbids(pid_t pid)
 	return n > 0 && memmem(words, (size_t)n, "+DisableAttachMechanism", 23);
 }
 
-/* Has the process the same files as we, and our numbers of processes? */
+/* Does the process have our files and our pid namespace? */
 static bool is_here(pid_t pid)
 {
 	static const char *const names[] = {"mnt", "pid"};
 	char path[64], root[2];
 	bool same;
 
-	/* Seen from our own. Nothing in it is opened: its file system may never answer. */
+	/* Its root as seen from ours. Opens nothing in it: its file system may never answer. */
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
 	same = readlink(path, root, sizeof(root)) == 1;
 
@@ -98,7 +98,7 @@ static bool is_there(const struct java *java)
 	return !poll(&end, 1, 0);
 }
 
-/* Of the program's user, who we are now. */
+/* Belongs to the program's user, who we are now. */
 static bool is_own(const char *path, mode_t kind)
 {
 	struct stat status;
@@ -134,7 +134,7 @@ static int wake(const struct java *java)
 	return err ? err : listens(java) ? 0 : -ETIMEDOUT;
 }
 
-/* A socket that is connected to the process. */
+/* A socket connected to the process. */
 static int reach(const struct java *java)
 {
 	struct timeval most = {.tv_sec = WAIT_NS / 1000000000};
@@ -156,8 +156,8 @@ static int reach(const struct java *java)
 	return err ? err : fd;
 }
 
-/* The version of the protocol, the command, and its three arguments: the library, whether that is
- * a path, and options. */
+/* The protocol version, the command, and its three arguments: the library, whether that is a path,
+ * and options. */
 static int ask(int fd, const char *library, char *answer, size_t room)
 {
 	char request[4200];
@@ -178,7 +178,7 @@ static int ask(int fd, const char *library, char *answer, size_t room)
 	return n < 0 && !used ? -errno : 0;
 }
 
-/* "0", then "return code: 0"; else what went wrong. */
+/* "0", then "return code: 0"; otherwise the error. */
 static int understand(char *answer, char *why, size_t size)
 {
 	char *line = strchr(answer, '\n'), *code = strstr(answer, "return code: ");
@@ -221,7 +221,7 @@ static int attach(const void *context, char *why, size_t size)
 	return err ? err : fd;
 }
 
-/* Whose process it is. */
+/* Finds the process's user. */
 static int find_owner(pid_t pid, struct invoker *out)
 {
 	char status[4096], *uids, *gids;
@@ -232,7 +232,7 @@ static int find_owner(pid_t pid, struct invoker *out)
 		return err;
 	uids = strstr(status, "\nUid:");
 	gids = strstr(status, "\nGid:");
-	/* Those in effect: what the machine compares. */
+	/* The effective ids, which the virtual machine compares. */
 	if (!uids || !gids || sscanf(uids, "\nUid: %*u %u", &uid) != 1 ||
 	    sscanf(gids, "\nGid: %*u %u", &gid) != 1)
 		return -EBADMSG;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* java_attach.h: has a Java virtual machine that runs already load an agent. */
+/* java_attach.h: makes a running Java virtual machine load an agent. */
 #ifndef GCPROF_JAVA_ATTACH_H
 #define GCPROF_JAVA_ATTACH_H
 
@@ -9,10 +9,10 @@
 #include "../../util/problem.h"
 
 /*
- * As the machine's user does by `jcmd`, and with that user's rights. `user` is who called gcprof:
- * only root may do that to programs of others. The process is known to be a Java virtual machine
- * (SIGQUIT ends other programs). `pidfd` is borrowed. Waits for the machine, for some seconds at
- * most. A negative errno: *problem says why not.
+ * Does what the process's user can do with `jcmd`, with that user's rights. `user` is the caller of
+ * gcprof: only root may do this to programs of others. The process must be a Java virtual machine
+ * (SIGQUIT ends other programs). `pidfd` is borrowed. Waits for some seconds at most. A negative
+ * errno: *problem says why.
  */
 int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		struct problem *problem);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libraries.c: which files will a program load? */
+/* libraries.c: finds the files that a program will load. */
 /*
- * Files are opened as the user whose program it is: the recorder must not help that user to read
- * more.
- * The dynamic linker decides by rules of its own (rpath, caches, hardware
- * variants, LD_LIBRARY_PATH); only the linker knows them all that the
- * program names, asked with `--list`.
+ * Files are opened as the program's user: the recorder must not help that user to read more.
+ *
+ * Only the dynamic linker that the program names knows all its rules (rpath, caches, hardware
+ * variants, LD_LIBRARY_PATH). It is therefore asked, with `--list`.
  */
 #include "libraries.h"
 
@@ -32,7 +31,7 @@ enum {
 	LIST_MS_MAX = 3000,
 };
 
-/* The interpreter that a script names: 1 and `path` replaced; 0 if it is no script. */
+/* The interpreter of a script: 1 and `path` replaced; 0 if it is not a script. */
 static int script_interpreter(int fd, char path[PATH_MAX])
 {
 	char line[SCRIPT_LINE + 1];
@@ -63,7 +62,7 @@ static _Noreturn void linker_run(const char *linker, const char *program, int ou
 	_exit(127);
 }
 
-/* Reads until the end, the limit of bytes or of time. */
+/* Reads until the end, or the limit of bytes or time. */
 static int read_bounded(int fd, struct buffer *text)
 {
 	uint64_t end = clock_now() + LIST_MS_MAX * UINT64_C(1000000);
@@ -90,9 +89,9 @@ static int read_bounded(int fd, struct buffer *text)
 struct libraries {
 	struct opener *opener;
 	struct invoker user;
-	char program[PATH_MAX]; /* the file that is run: no script */
-	pid_t linker;           /* at work; 0: there is none */
-	int output;             /* of it; -1 */
+	char program[PATH_MAX]; /* the file that is run, not a script */
+	pid_t linker;           /* running; 0: none */
+	int output;             /* its output; -1: none */
 };
 
 static int start_linker(struct libraries *libraries, const char *linker, const struct invoker *user)
@@ -122,7 +121,7 @@ static void end_linker(struct libraries *libraries, bool at_once)
 	libraries->linker = 0;
 }
 
-/* What the linker prints is what a program of the user's makes it print. */
+/* The linker's output is under the control of the user's program. */
 static void visit_file(struct libraries *libraries, const char *path, libraries_visit *visit,
 		       void *context)
 {
@@ -152,7 +151,7 @@ static void visit_lines(struct libraries *libraries, char *text, libraries_visit
 	}
 }
 
-/* Follows interpreters of scripts; a descriptor of what is run in the end. */
+/* Follows interpreters of scripts. Returns a descriptor of the file that is finally run. */
 static int find_program(struct libraries *libraries)
 {
 	char *path = libraries->program;
@@ -205,8 +204,8 @@ out:
 	return 0;
 }
 
-/* Libraries that no linker knows of, because the program opens them: of runtimes, where the file
- * that is run really lies. */
+/* Libraries that the linker does not know, because the program opens them itself: those of
+ * runtimes, beside the real location of the program. */
 static void visit_runtimes(struct libraries *libraries, libraries_visit *visit, void *context)
 {
 	int fd = opener_open_user(libraries->opener, libraries->program, &libraries->user, NULL);

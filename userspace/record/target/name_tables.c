@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* name_tables.c: has the name tables read of programs that ran before their probes were attached.
- */
+/* name_tables.c: reads the name tables of programs that ran before their probes were attached. */
 #include "name_tables.h"
 
 #include <errno.h>
@@ -19,17 +18,17 @@
 #define WALL_NS  UINT64_C(2000000000)
 #define WAIT_MS  10
 
-/* A table to be read. */
+/* A table to read. */
 struct table {
 	struct table *next;
 	struct name_tables *tables;
 	struct event_header header;  /* of the mapping */
-	struct opener_space process; /* with that mapping */
+	struct opener_space process; /* the process, with that mapping */
 	struct table_request wanted;
-	int memory;   /* socket, of the program that has the file mapped; -1: not open yet */
-	uid_t user;   /* who has started it */
+	int memory;   /* socket, for the program that maps the file; -1: not open yet */
+	uid_t user;   /* who started it */
 	bool started; /* a request to open it was sent */
-	bool over;    /* the table is read, or cannot be */
+	bool over;    /* the table was read, or cannot be */
 };
 
 struct name_tables {
@@ -37,8 +36,8 @@ struct name_tables {
 	struct worker *worker;
 	name_tables_emit *emit;
 	void *context;
-	struct table *first, **last; /* in the order in which they were mapped */
-	struct table *asked;         /* whose answer is awaited, or NULL */
+	struct table *first, **last; /* in order of mapping */
+	struct table *asked;         /* waiting for its answer, or NULL */
 	size_t n_open;
 	uint64_t unread;
 };
@@ -112,7 +111,7 @@ static void put_text(char **at, const char *text, size_t size)
 	*at += (size + 7) & ~(size_t)7;
 }
 
-/* As the kernel side reports what the probes `type`, `code` and `provider` carry. */
+/* As the kernel side reports the probes `type`, `code` and `provider`. */
 static void emit_name(void *context, const struct table_name *name, const char *text,
 		      const char *file)
 {
@@ -179,7 +178,7 @@ static const char *reason(int err)
 static void end(struct table *table, int err)
 {
 	table->over = true;
-	/* A file with that symbol and something else there. */
+	/* A file with that symbol, but with something else there. */
 	if (!err || err == -ENOENT)
 		return;
 	table->tables->unread++;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* switches.c: switches on the samplers of runtimes, by writing to variables of their programs. */
+/* switches.c: enables runtimes' samplers, by writing to variables of their programs. */
 /*
- * Periods that are written are marked (runtime_mark()). A marked one that is not ours is of another
- * recorder, which may have been killed. It is taken over as it is or, if the user asks for a
- * period, changed to that once; it is put back at the end. One without a mark is the program's own,
- * unless what was written before its start shows that a recorder has started it.
+ * Periods that are written carry a mark (runtime_mark()). A marked one that is not ours belongs to
+ * another recorder, which may have been killed. It is taken over unchanged or, if the user requests
+ * a period, changed to that once; it is restored at the end. One without a mark is the program's
+ * own, unless what was written before its start shows that a recorder has started it.
  */
 #include "switches.h"
 
@@ -18,20 +18,20 @@
 #include "../../runtimes/runtime.h"
 #include "../../util/log.h"
 
-enum { VARIABLES_MAX = 2000 }; /* the opener's queue has room for that */
+enum { VARIABLES_MAX = 2000 }; /* fits into the opener's queue */
 
-/* A program that starts may set its variables after us: they are looked at again after this time,
- * twice that, and so on. */
+/* A starting program may set its variables after us: they are checked again after this time, twice
+ * that, and so on. */
 #define AGAIN_NS  UINT64_C(1000000)
 #define AGAIN_MAX 8
-#define KEEP_NS   UINT64_C(1000000000) /* between looks at what is ours, of KEEP_MANY of them */
+#define KEEP_NS   UINT64_C(1000000000) /* between checks of ours, KEEP_MANY at a time */
 #define KEEP_MANY 16
 #define START_NS  UINT64_C(1000000000) /* for a program that waits to be started */
 #define END_NS    UINT64_C(10000000000)
 #define WINDOW_NS UINT64_C(250000000) /* in which samples are counted */
 
-/* Above the ceiling the period is doubled, and halved far enough below it: what varies by chance
- * changes nothing. HotSpot's is an int, Go draws no distances with more than 112 MiB. */
+/* The period is doubled above the ceiling and halved far enough below it, so that random variation
+ * changes nothing. HotSpot's is an int; Go draws no distances with more than 112 MiB. */
 #define RAISE      1.1
 #define LOWER      0.4
 #define PERIOD_MAX (UINT64_C(32) << 20)
@@ -43,17 +43,17 @@ struct variable {
 	const struct runtime_write *write;
 	const struct runtime *runtime;
 	struct opener_memory order;
-	uint64_t again;    /* when to look again, ns; 0: not */
+	uint64_t again;    /* time of the next check, ns; 0: none */
 	unsigned tries;    /* since it was mapped */
-	unsigned looks;    /* that found that it is not ours */
-	uint64_t own;      /* what we make it, or have the program make it */
-	uint64_t started;  /* what the program makes it itself; 0: nothing */
-	uint64_t value;    /* what it was when it was looked at last */
-	uint64_t window;   /* since when samples are counted, ns; 0: they are not */
-	uint64_t sampled;  /* before that */
-	bool busy;         /* a request is on its way */
-	bool met;          /* its process is one that the recording knows */
-	bool ours, leaves; /* it is what we made it; the request puts it back */
+	unsigned looks;    /* checks that found that it is not ours */
+	uint64_t own;      /* the value that we write, or have the program write */
+	uint64_t started;  /* the value that the program writes itself; 0: none */
+	uint64_t value;    /* the value at the last check */
+	uint64_t window;   /* begin of the window that counts samples, ns; 0: none */
+	uint64_t sampled;  /* samples before that */
+	bool busy;         /* a request is pending */
+	bool met;          /* the recording knows its process */
+	bool ours, leaves; /* ours: it has our value; leaves: the request restores it */
 };
 
 struct switches {
@@ -61,7 +61,7 @@ struct switches {
 	struct variable *variables;
 	size_t count;
 	struct switches_options options;
-	uint64_t sweep; /* when those of ended processes are forgotten next, ns */
+	uint64_t sweep; /* when ended processes are dropped next, ns */
 	bool warned;
 };
 
@@ -93,7 +93,7 @@ static void warn_forbidden(struct switches *switches, const struct variable *var
 	switches->warned = true;
 }
 
-/* A program that reads its samples itself makes figures of them with the period that it has set. */
+/* A program that reads its samples itself scales them with the period that it has set. */
 static void warn_kept(const struct variable *variable)
 {
 	if (variable->switches->options.period && variable->write->started && variable->value)
@@ -106,7 +106,7 @@ static void variable_send(struct variable *variable, uint64_t expected, uint64_t
 static uint64_t own_value(const struct variable *variable);
 static bool was_started(const struct switches *switches, uint32_t pid);
 
-/* A period that is not as it was expected: is it ours all the same? */
+/* An unexpected period: is it ours all the same? */
 static bool take_over(struct variable *variable)
 {
 	bool is_first = !variable->looks++;
@@ -148,7 +148,7 @@ static void variable_done(void *context, const struct opener_result *result)
 			warn_forbidden(variable->switches, variable);
 		return;
 	}
-	/* What is as we would make it, another recorder has left; but not in a program that has not
+	/* Another recorder left the value that we would write; but not in a program that has not
 	 * run yet. */
 	variable->ours = result->block.changed ||
 			 (variable->value == variable->own && variable->own != write->expected &&
@@ -193,7 +193,7 @@ static void variable_leave(struct variable *variable)
 	variable_send(variable, variable->own, variable->write->expected);
 }
 
-/* The one at this address of the process; a new one if there is none. NULL: there are too many. */
+/* The variable at this address of the process, created if new. NULL: too many. */
 static struct variable *variable_get(struct switches *switches, uint32_t pid, uint64_t address)
 {
 	struct variable *variable = switches->variables;
@@ -232,7 +232,7 @@ static uint64_t base_period(const struct variable *variable)
 	return write->wanted ? write->wanted : write->expected;
 }
 
-/* What is to be in the variable at first. */
+/* The initial value for the variable. */
 static uint64_t own_value(const struct variable *variable)
 {
 	const struct runtime_write *write = variable->write;
@@ -246,7 +246,7 @@ static uint64_t own_value(const struct variable *variable)
 	return write->wanted ? runtime_mark(write->wanted) : write->expected;
 }
 
-/* Number `i` of the variables of a process's file; NULL: it has none, or is being changed. */
+/* Variable `i` of the process's file; NULL: it has none, or a request is pending. */
 static struct variable *variable_of(struct switches *switches, const struct file *file,
 				    const struct event_mmap *event, size_t i)
 {
@@ -324,7 +324,7 @@ uint64_t switches_period(uint64_t period, uint64_t base, double rate, double cei
 	return period < base ? base : period;
 }
 
-/* Another period in a variable that has ours, or the runtime's default. */
+/* Sets another period in a variable that has ours, or the runtime's default. */
 static void adapt(struct variable *variable, uint64_t samples, uint64_t ns)
 {
 	const struct switches_options *options = &variable->switches->options;
@@ -340,7 +340,7 @@ static void adapt(struct variable *variable, uint64_t samples, uint64_t ns)
 	variable_send(variable, variable->value, variable->own);
 }
 
-/* A window is over, if there was one. */
+/* Ends the window, if there is one. */
 static void count_samples(struct variable *variable, const struct process *process, uint64_t now)
 {
 	if (!process)
@@ -359,7 +359,7 @@ static bool counts(const struct variable *variable, uint64_t now)
 	       variable->value && !variable->busy && now - variable->window >= WINDOW_NS;
 }
 
-/* Forgets variables of processes that have ended. */
+/* Drops variables of ended processes. */
 static void sweep(struct switches *switches, const struct processes *processes, uint64_t now)
 {
 	struct variable **at = &switches->variables;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* switches.h: switches on the samplers of runtimes, by writing to variables of their programs. */
+/* switches.h: enables runtimes' samplers, by writing to variables of their programs. */
 /*
- * What a runtime's table says is written (runtimes/runtime.h: struct runtime_write) only where the
- * variable has the value that it names, through the opener, and put back at the end. A value that
- * a killed recorder left is taken over, and put back as well. Where a process takes more samples
- * than the ceiling allows, its period is raised, and lowered again. Not thread-safe.
+ * Writes through the opener, as the runtime's table says (runtimes/runtime.h: struct
+ * runtime_write), only where the variable has the value named there, and restores it at the end.
+ * Takes over a value left by a killed recorder, and restores that as well. Raises the period of a
+ * process that exceeds the ceiling, and lowers it again. Not thread-safe.
  */
 #ifndef GCPROF_SWITCHES_H
 #define GCPROF_SWITCHES_H
@@ -20,42 +20,42 @@
 struct switches;
 
 struct switches_options {
-	/* Nothing is written, and a warning says what is missing for that; this names the option
-	 * that forbids it. NULL: it is allowed. */
+	/* Not NULL: nothing is written; a warning says what is missing and names this option, which
+	 * forbids it. */
 	const char *forbidden;
 	uint64_t period;  /* mean bytes between samples; 0: the runtime's default */
-	uint64_t ceiling; /* samples a second and process; 0: none */
+	uint64_t ceiling; /* samples per second and process; 0: none */
 };
 
 /* `opener` is borrowed. -ENOMEM. */
 int switches_create(struct opener *opener, const struct switches_options *options,
 		    struct switches **out);
 
-/* Another ceiling, from now on. */
+/* Changes the ceiling. */
 void switches_ceiling(struct switches *switches, uint64_t ceiling);
 
-/* The period that fits the ceiling (not 0) where `period` gave so many samples a second: by factors
- * of two, at least `base`. */
+/* The period that fits the ceiling (not 0), if `period` gave `rate` samples a second: doubled as
+ * often as needed, or halved, but at least `base`. */
 uint64_t switches_period(uint64_t period, uint64_t base, double rate, double ceiling);
 
-/* A process has mapped a file, whose places are attached. Does not wait. */
+/* A process mapped a file, which is attached. Does not wait. */
 void switches_mapped(struct switches *switches, const struct file *file,
 		     const struct event_mmap *event);
 
-/* Does a program of this file have variables that it reads as it starts? */
+/* Does this file's program have variables that it reads at start? */
 bool switches_at_start(const struct file *file);
 
 /* Writes those of a process that is stopped before its first instruction. Waits. */
 void switches_start(struct switches *switches, struct files *files, uint32_t proc_pid);
 
-/* Looks again at programs that had not set their variables yet, and at what another recorder may
- * have put back; sets periods by the samples that processes have taken. */
+/* Checks programs again that had not set their variables yet, and values that another recorder may
+ * have restored; sets periods by the number of samples. */
 void switches_turn(struct switches *switches, const struct processes *processes);
 
-/* `ms`, or less if there is something to look at sooner. */
+/* `ms`, or less if a check is due sooner. */
 int switches_timeout(const struct switches *switches, int ms);
 
-/* Puts everything back, waits for that, though not for ever, and frees. NULL is allowed. */
+/* Restores everything, waits for that for a limited time, and frees. NULL is allowed. */
 void switches_free(struct switches *switches);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* target.c: the program that is recorded: found, started stopped, released, waited for. */
+/* target.c: the recorded program: found, started, released, waited for. */
 #include "target.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 struct target {
 	pid_t pid;
 	int pidfd;
-	int release; /* a byte here lets the child go, its end makes it give up */
-	int failure; /* the child's errno if it could not exec, the end if it could */
+	int release; /* a byte releases the child, closing makes it give up */
+	int failure; /* the child's errno if exec failed, EOF if it succeeded */
 	bool waited;
 	int status;
 };
@@ -52,7 +52,7 @@ static int resolve_failed(const char *command, int error, struct problem *proble
 	return problem_set(problem, error, "%s: %s", command, strerror(-error));
 }
 
-/* Looks through PATH; an empty part means the current folder. */
+/* Searches PATH; an empty element is the current directory. */
 static int search_path(const char *command, char *found, size_t size)
 {
 	const char *part = getenv("PATH");
@@ -78,7 +78,7 @@ static int search_path(const char *command, char *found, size_t size)
 	}
 }
 
-/* With the rights of the user, so that nothing is said of files that the user cannot see. */
+/* With the rights of the user, so that nothing is revealed about files that the user cannot see. */
 static int find_command(const void *context, char *found, size_t size)
 {
 	const char *command = context;
@@ -121,7 +121,7 @@ static int set_number(const char *name, uint64_t value)
 	return setenv(name, text, 1) ? -errno : 0;
 }
 
-/* Behind what the user has there. */
+/* After the user's own libraries. */
 static int add_preload(const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -139,7 +139,7 @@ static int add_preload(const char *library)
 
 static int child_prepare(const struct target_setup *setup)
 {
-	/* A recorder that is that user already keeps its capabilities, as without gcprof. */
+	/* A recorder that already is that user keeps its capabilities, as without gcprof. */
 	int err = setup->user->change ? invoker_become(setup->user) : 0;
 
 	if (!err && setup->output_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
@@ -158,7 +158,7 @@ static int child_prepare(const struct target_setup *setup)
 	return err;
 }
 
-/* Waits for the release, then becomes the program. */
+/* Waits for the release, then executes the program. */
 static _Noreturn void child_run(const struct target_setup *setup, int release, int failure)
 {
 	ssize_t n;
@@ -244,7 +244,7 @@ int target_pidfd(const struct target *target)
 	return target->pidfd;
 }
 
-/* Until the exec; what else would stop the child goes on to it. False: it has ended. */
+/* Waits for the exec; passes on other signals that would stop the child. False: it ended. */
 static bool wait_for_exec(struct target *target)
 {
 	int status, signal;

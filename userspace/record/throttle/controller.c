@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* controller.c: the overhead controller: keeps what recording costs within a share of the machine.
- */
+/* controller.c: the overhead controller: keeps the cost of recording within a share of the
+ * machine. */
 #include "throttle.h"
 
 #include <math.h>
@@ -9,29 +9,30 @@
 #define MS_NS     1e6
 #define SECOND_NS 1e9
 
-/* Of the bucket, in the time in which so much may be used. */
-#define FULL_NS (75 * SECOND_NS)  /* it holds so much at most */
-#define HIGH_NS (60 * SECOND_NS)  /* above, levels are taken back */
-#define LOW_NS  (45 * SECOND_NS)  /* below, they are taken: the rest is for system calls */
-#define AIM_NS  (10 * SECOND_NS)  /* what windows keep it at */
-#define OWED_NS (6 * SECOND_NS)   /* beyond, calls are not traced; all else owes no more */
-#define HALF_NS (4.5 * SECOND_NS) /* so much less makes gaps twice as long */
+/* Levels of the bucket, in time at the allowed rate. */
+#define FULL_NS (75 * SECOND_NS) /* its capacity */
+#define HIGH_NS (60 * SECOND_NS) /* above, levels are reverted */
+#define LOW_NS  (45 * SECOND_NS) /* below, levels are taken: the rest is for system calls */
+#define AIM_NS  (10 * SECOND_NS) /* the target of windows */
+#define OWED_NS \
+	(6 * SECOND_NS) /* debt beyond which calls are not traced; other costs owe no more */
+#define HALF_NS (4.5 * SECOND_NS) /* each such deficit doubles the gaps */
 
-/* Of what may be used in a second. */
-#define SHARE_QUIET 0.4 /* below, a level is taken back: that makes it twice as much as a rule */
-#define SHARE_CALLS 0.5 /* calls count for no more: beyond that windows hold them down */
+/* Shares of the allowance per second. */
+#define SHARE_QUIET 0.4 /* below, a level is reverted, which usually doubles the cost */
+#define SHARE_CALLS 0.5 /* the most that calls count for: beyond it windows limit them */
 
-/* Of what flows in, calls that owe more pay so much back whatever all else takes. */
+/* The part of the inflow that pays back the debt of calls, whatever other costs are. */
 #define LEAST 0.125
 
-/* What a window costs on average, and no less than some times what opening and closing it takes.
- * Where a flood begins in it, it costs at most so many times as much. */
+/* The average cost of a window, and its minimum, a multiple of the cost of opening and closing it.
+ * A flood that begins in a window costs at most FLOOD_TIMES as much. */
 #define WINDOW_NS     (0.5 * SECOND_NS)
 #define WINDOW_CPU_NS (2 * MS_NS)
 #define FLOOD_TIMES   8
 
-#define SPEED_WINDOWS 32           /* that the cost of tracing is averaged over */
-#define GAP_NS_MIN    (50 * MS_NS) /* the kernel makes windows wait that open sooner */
+#define SPEED_WINDOWS 32           /* over which the cost of tracing is averaged */
+#define GAP_NS_MIN    (50 * MS_NS) /* the kernel delays windows that open sooner */
 #define GAP_NS_MAX    (10 * SECOND_NS)
 #define STEP_NS_MIN   MS_NS
 #define STEP_NS_MAX   (200 * MS_NS)
@@ -64,7 +65,7 @@ static void account(struct controller *controller, double elapsed, double calls,
 	controller->rest += rest;
 }
 
-/* Once a second: so soon what a level changes can be seen. */
+/* Once a second: by then the effect of a level shows. */
 static void judge(struct controller *controller, uint64_t now)
 {
 	double elapsed = (double)(now - controller->second);
@@ -81,8 +82,8 @@ static void judge(struct controller *controller, uint64_t now)
 	controller->calls = controller->rest = 0;
 }
 
-/* Windows begin and end when it is time, whatever calls just do, and at random: else estimates were
- * wrong (README.md). */
+/* Windows begin and end by time alone, whatever calls do, and at random; estimates would otherwise
+ * be biased (../README.md). */
 static void open_or_close(struct controller *controller, uint64_t now)
 {
 	double cost = fmax(WINDOW_NS, WINDOW_CPU_NS / controller->rate);

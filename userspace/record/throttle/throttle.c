@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* throttle.c: measures what a recording costs, and does what the overhead controller decides. */
+/* throttle.c: measures the cost of recording, and applies the overhead controller's decisions. */
 #include "throttle.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
 
-/* Of so many timer samples, a function's share of 1 % is within a fifth of that, with 95 %
- * confidence. Then the timer gets slower, and again after each of so many more. */
+/* After this many timer samples, a function's share of 1 % is known within a fifth, with 95 %
+ * confidence. The timer then slows down, and again after each TICKS_MORE. */
 #define TICKS_ENOUGH 10000
 #define TICKS_MORE   5000
 #define SLOWER_MAX   3
@@ -23,12 +23,12 @@ static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
 					       {6, 0, 0}, {6, 2, 0}, {6, 4, 0},
 					       {6, 4, 1}, {6, 4, 2}, {6, 4, 3}};
 
-/* Where records of calls are throttled all below this are short, also those in collections: threads
- * that wait for each other's collections make thousands. */
+/* Under throttling of call records, shorter calls are short in any case, also in collections:
+ * threads that wait for each other's collections make thousands. */
 #define SHORT_NS (10 * MS_NS)
 
-/* The kernel's way to a program and back, ns of a run: a tracepoint (system calls then go a slower
- * way), an interrupt, an exception. README.md says how far that may be off. */
+/* The kernel's cost to reach a program and return, ns per run: a tracepoint (including the slower
+ * path of system calls), an interrupt, an exception. ../README.md says how accurate this is. */
 static const double way_ns[COST_PROGRAMS] = {
 	[COST_ENTER] = 12,  [COST_EXIT] = 12,   [COST_SWITCH] = 30,
 	[COST_TICK] = 1000, [COST_FAULT] = 200, [COST_PROBE] = 1500,
@@ -42,7 +42,7 @@ double recorder_cpu_ns(void)
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec + (double)workers_cpu_ns();
 }
 
-/* Of a run, by those that were timed. */
+/* The cost of a run, by the timed ones. */
 static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 {
 	const struct cost *cost = &costs[program];
@@ -106,14 +106,14 @@ static void set_level(struct throttle *throttle)
 	throttle->most = throttle->level > throttle->most ? throttle->level : throttle->most;
 	if (to.samples == from.samples)
 		return;
-	/* Samples are not dropped, which would bias estimates: programs raise their periods. */
+	/* Dropping samples would bias estimates, so programs raise their periods instead. */
 	switches_ceiling(throttle->switches, CEILING_DEFAULT_RATE >> to.samples);
 	if (throttle->control)
 		control_ceiling(throttle->control,
 				to.samples ? CEILING_DEFAULT_RATE >> to.samples : 0);
 }
 
-/* Where tracing cannot begin again the next step tries. */
+/* If tracing cannot resume, the next step retries. */
 static int set_tracing(struct throttle *throttle)
 {
 	if (throttle->controller.tracing == throttle->tracing->on)
@@ -123,7 +123,7 @@ static int set_tracing(struct throttle *throttle)
 		return 0;
 	}
 	session_leave_calls(throttle->session);
-	/* The totals are of this window: they are written before the next begins. */
+	/* The totals are those of this window, and must be written before the next begins. */
 	return counters_put_calls(throttle->counters);
 }
 
@@ -135,7 +135,7 @@ int throttle_step(struct throttle *throttle)
 	if (throttle->percent <= 0 || now < throttle->next)
 		return 0;
 	throttle->next = now + RETRY_NS;
-	/* Without figures nothing is decided: they are back soon, or the recording is over. */
+	/* Without figures there is no decision: they will be back, or the recording is over. */
 	if (measure(throttle))
 		return 0;
 	throttle->next = controller_step(&throttle->controller, now, throttle->calls_ns - calls,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind_modules.c: the unwind rows that files have in the kernel. */
+/* unwind_modules.c: unwind rows of files in the kernel. */
 /*
- * Files whose rows are the same share them: the same library in several containers.
- * That is compared, and no build-id is believed: any user can write one into a
- * file, and would spoil the stacks of all users of the file that it belongs
- * to. Hashes of 128 bits from a random seed make a collision no concern.
+ * Files with equal rows share them, such as the same library in several containers. The rows are
+ * compared and build-ids ignored: any user can put a build-id into a file, and would spoil the
+ * stacks of all users of the other file. Hashes of 128 bits from a random seed make collisions
+ * negligible.
  *
- * The kernel has room for a limited number of rows. The files of a user who is not
- * root may take as much of it as they leave to others.
+ * The kernel has limited room for rows. The files of a user other than root may take as much of it
+ * as they leave to others.
  */
 #include <elf.h>
 #include <errno.h>
@@ -35,26 +35,26 @@
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
 
-#define FILES_MAX 4096 /* beyond that those that are not used go sooner */
+#define FILES_MAX 4096 /* beyond that, unused ones are dropped sooner */
 
-/* What was read of a file. */
+/* The result of reading a file. */
 struct reading {
 	uint32_t id;
 	struct file_opened from;
-	int err; /* why there are no rows */
+	int err; /* why it has no rows */
 	struct unwind_file *file;
 	struct hotspot_layout hotspot;
 	uint64_t cpu_ns;
 };
 
 struct unwind_modules {
-	struct unwind_maps *maps; /* NULL: not yet */
-	struct buffer expected;   /* struct reading[]: until they are there */
+	struct unwind_maps *maps; /* NULL: not connected yet */
+	struct buffer expected;   /* struct reading[], until the maps are connected */
 	struct files *files;
-	atomic_bool abandoned; /* set by another thread */
-	struct worker *worker; /* reads the files; waited for by the unwinder's thread only */
-	pid_t hurried;         /* its first process; 0: there is none, or it has calmed down */
-	struct map *by_file;   /* id to struct unwind_module * */
+	atomic_bool abandoned;       /* set by another thread */
+	struct worker *worker;       /* reads the files; only the unwinder's thread waits for it */
+	pid_t hurried;               /* its first process; 0: none, or its priority was lowered */
+	struct map *by_file;         /* id to struct unwind_module * */
 	struct unwind_module *first; /* all of them */
 	uint64_t refused;
 	uint64_t seed[2];
@@ -76,7 +76,7 @@ int unwind_modules_create(struct unwind_maps *maps, struct files *files,
 		return -ENOMEM;
 	}
 	modules->hurried = worker_hurry(modules->worker);
-	/* If there is no randomness this early in the life of a machine, none is needed either. */
+	/* If the machine has no randomness so early after boot, none is needed. */
 	if (getrandom(modules->seed, sizeof(modules->seed), GRND_NONBLOCK) < 0)
 		modules->seed[0] = (uintptr_t)modules;
 	*out = modules;
@@ -109,7 +109,7 @@ void unwind_modules_free(struct unwind_modules *modules)
 	free(modules);
 }
 
-/* What the files of a user have of the kernel's room, as a part of all of it. */
+/* The share of the kernel's room that a user's files take. */
 static double room_of(const struct unwind_modules *modules, uid_t user)
 {
 	double sum = 0;
@@ -119,7 +119,7 @@ static double room_of(const struct unwind_modules *modules, uid_t user)
 	return sum;
 }
 
-/* Puts the rows into the kernel; if there is no room, what is unused goes first. */
+/* Puts the rows into the kernel; if there is no room, drops unused ones first. */
 static int put_rows(struct unwind_modules *modules, const struct unwind_file *file,
 		    struct unwind_module *module)
 {
@@ -172,7 +172,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 	while ((state = worker_wait(modules->worker, &answer)) != WORKER_ANSWERED) {
 		if (modules->abandoned)
 			return -ECANCELED;
-		if (state == WORKER_QUESTION) /* there is none about rows */
+		if (state == WORKER_QUESTION) /* rows need no questions */
 			worker_supply(modules->worker, "", 1, -1);
 	}
 	err = answer.err ? answer.err : rows_take(answer.data, answer.size, out, hotspot);
@@ -184,15 +184,15 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
 	return err;
 }
 
-/* Do both have the same rows, and a runtime's structures in the same places? A file can be made
- * that has another one's rows. */
+/* Do both have the same rows, and a runtime's structures at the same places? A file could be
+ * crafted to have another one's rows. */
 static bool are_alike(const struct unwind_module *a, const struct unwind_module *b)
 {
 	return a->fingerprint[0] == b->fingerprint[0] && a->fingerprint[1] == b->fingerprint[1] &&
 	       a->hotspot == b->hotspot;
 }
 
-/* A module that is alike, NULL if there is none. */
+/* An equal module, or NULL. */
 static struct unwind_module *find_alike(const struct unwind_modules *modules,
 					const struct unwind_module *wanted)
 {
@@ -203,7 +203,7 @@ static struct unwind_module *find_alike(const struct unwind_modules *modules,
 	return module;
 }
 
-/* A module of its own for a file; `err` says why it has no rows. */
+/* Creates a module for a file; `err` says why it has no rows. */
 static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 					const struct unwind_file *file,
 					const struct unwind_module *wanted,
@@ -228,7 +228,7 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	return module;
 }
 
-/* The module of what was read; one without rows is one, too. */
+/* The module of a reading; a file without rows has one too. */
 static struct unwind_module *add(struct unwind_modules *modules, const struct reading *reading)
 {
 	struct unwind_module wanted = {0}, *known = NULL, *module;
@@ -250,7 +250,7 @@ static struct unwind_module *add(struct unwind_modules *modules, const struct re
 	return module;
 }
 
-/* All processes share the kernel's page of code, this one included. A file has the image. */
+/* All processes share the kernel's code page, including this one. Writes its image to a file. */
 static int open_vdso(struct file_opened *out)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -261,14 +261,14 @@ static int open_vdso(struct file_opened *out)
 				    .path = strdup("[vdso]")};
 	if (out->fd < 0 || !out->path)
 		return -ENOENT;
-	/* The section headers stand last in it. */
+	/* The section headers are at its end. */
 	memcpy(&header, image, sizeof(header));
 	size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
 	return write(out->fd, image, size) == (ssize_t)size ? 0 : -EIO;
 }
 
-/* Opens and reads a file; a negative errno if it cannot be opened (yet). To be ended in any case.
- */
+/* Opens and reads a file; a negative errno if it cannot be opened (yet). To be ended in any
+ * case. */
 static int read_file(struct unwind_modules *modules, uint32_t id, struct reading *out)
 {
 	uint64_t began = worker_cpu_ns(modules->worker);
@@ -286,7 +286,7 @@ static int read_file(struct unwind_modules *modules, uint32_t id, struct reading
 static struct unwind_module *add_as(struct unwind_modules *modules, const struct reading *reading)
 {
 	struct unwind_module *module = add(modules, reading);
-	/* Only now: to make room for it, other files may have been forgotten. */
+	/* Only now, because other files may have been dropped to make room. */
 	uint64_t *slot = module ? map_put(modules->by_file, &reading->id, NULL) : NULL;
 
 	if (slot)
@@ -361,7 +361,7 @@ void unwind_module_release(struct unwind_module *module, uint64_t now)
 		module->unused = now;
 }
 
-/* A map_keep: files lead to modules; those that lead to one that goes are forgotten. */
+/* A map_keep: drops files whose module is being dropped. */
 static bool is_kept(void *context, const void *key, uint64_t *value)
 {
 	(void)context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unwind_modules.h: the unwind rows that files have in the kernel. */
+/* unwind_modules.h: unwind rows of files in the kernel. */
 #ifndef GCPROF_UNWIND_MODULES_H
 #define GCPROF_UNWIND_MODULES_H
 
@@ -12,58 +12,58 @@
 
 struct unwind_modules;
 
-/* A file with rows. A user that keeps one holds a reference. */
+/* A file with rows. Users that keep it hold a reference. */
 struct unwind_module {
 	uint32_t first, count; /* pages; none if it has no rows */
-	uint64_t base;         /* as the linker knows the first page */
+	uint64_t base;         /* link-time address of the first page */
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
-	uint32_t hotspot; /* number of its layout, see struct unwind_table */
-	uid_t user;       /* the owner of the file */
-	double room;      /* that its rows take in the kernel, as a part of all */
+	uint32_t hotspot; /* number of its layout for struct unwind_table */
+	uid_t user;       /* owner of the file */
+	double room;      /* its share of the kernel's room for rows */
 	unsigned references;
-	bool goes;               /* it is being swept */
-	uint64_t unused;         /* since when it has no reference, ns */
-	uint64_t fingerprint[2]; /* of the rows */
+	bool goes;               /* is being dropped */
+	uint64_t unused;         /* begin of the time without references, ns */
+	uint64_t fingerprint[2]; /* hash of the rows */
 	struct unwind_module *next;
 };
 
-/* Both are borrowed; of `files` only files_open() is called. Without `maps` only
- * unwind_modules_expect() may be called until they are there. */
+/* Both are borrowed; only files_open() is called on `files`. Without `maps`, only
+ * unwind_modules_expect() may be called until unwind_modules_connect(). */
 int unwind_modules_create(struct unwind_maps *maps, struct files *files,
 			  struct unwind_modules **out);
 
-/* The process that reads files has the caller's priority until this is called. */
+/* The reader process keeps the caller's priority until this call. */
 void unwind_modules_calm(struct unwind_modules *modules);
 
-/* The maps are there. */
+/* Sets the maps, if they were missing. */
 void unwind_modules_connect(struct unwind_modules *modules, struct unwind_maps *maps);
 void unwind_modules_free(struct unwind_modules *modules); /* NULL is allowed */
 
-/* A file will probably be mapped: its rows are compiled now, and put into the maps as soon as these
- * are there. */
+/* A file will probably be mapped: compiles its rows now, and puts them into the maps as soon as
+ * these exist. */
 void unwind_modules_expect(struct unwind_modules *modules, uint32_t file);
 
 /*
- * The module of a file (its id); its rows are compiled if it is new. NULL if it is not open (yet),
- * was forgotten, or there is no memory. Without a reference it stays until the next
+ * The module of a file (its id); compiles its rows if it is new. NULL if the file is not open (yet)
+ * or was evicted, or there is no memory. Without a reference it stays until the next
  * unwind_modules_sweep().
  */
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t file);
 
-/* From now on no file is read: for another thread, when the one that reads is to end. */
+/* Stops reading files; for another thread, when the reading one is to end. */
 void unwind_modules_abandon(struct unwind_modules *modules);
 
 void unwind_module_hold(struct unwind_module *module);
 void unwind_module_release(struct unwind_module *module, uint64_t now);
 
-/* Drops what has had no reference since `before`. */
+/* Drops modules without a reference since `before`. */
 void unwind_modules_sweep(struct unwind_modules *modules, uint64_t before);
 
-/* Are there so many files that those which are not used should go soon? */
+/* Are there so many files that unused ones should be dropped soon? */
 bool unwind_modules_crowded(const struct unwind_modules *modules);
 
-/* Files so far that got no rows. */
+/* Number of files that got no rows. */
 uint64_t unwind_modules_refused(const struct unwind_modules *modules);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwind_spaces.c: what is mapped in each process, as tables for the kernel side. */
+/* unwind_spaces.c: mapping tables of processes for the kernel side. */
 /*
- * A forked process has its parent's table until one of them maps something or
- * runs another program. The kernel side makes a child's entry itself, at once,
- * so a table must not change while others may have it; it keeps what it found in
- * a table, too. So a table never changes: the process that does gets a new one.
+ * A forked process shares its parent's table until one of them maps something or executes a
+ * program. The kernel side creates the child's entry itself, at once, and caches rules by table.
+ * Tables are therefore immutable: a process whose mappings change gets a new one.
  *
- * What is mapped is kept elsewhere (world/ahead.h): of a table only the rows that it leads to are
- * known here, which are held as long as it is there.
+ * The mappings themselves are kept elsewhere (world/ahead.h). Here a table only knows, and holds,
+ * the modules that it refers to.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 
 struct table {
 	uint32_t id;
-	unsigned spaces; /* that have it */
+	unsigned spaces; /* number of spaces that share it */
 	size_t n;
 	struct unwind_module *modules[];
 };
@@ -27,7 +26,7 @@ struct space {
 	uint32_t pid;
 	struct table *table; /* NULL: none yet */
 	uint64_t since;      /* when the program was executed */
-	size_t refused;      /* mappings beyond the table */
+	size_t refused;      /* mappings that did not fit */
 };
 
 struct unwind_spaces {
@@ -36,7 +35,7 @@ struct unwind_spaces {
 	struct map *by_pid; /* to struct space * */
 	uint32_t last_table;
 	uint64_t refused;
-	struct unwind_table table; /* that is being written */
+	struct unwind_table table; /* being written */
 };
 
 int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *modules,
@@ -57,7 +56,7 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 	return 0;
 }
 
-/* One space less has the table; the last one takes it along. */
+/* Releases the table of a space; the last one frees it. */
 static void table_release(struct unwind_spaces *spaces, struct table *table, uint64_t time)
 {
 	if (!table || --table->spaces)
@@ -115,13 +114,13 @@ uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces)
 /* --- tables ------------------------------------------------------------------------- */
 
 /*
- * The module of a mapping, held, as its `module`, and `offset` counted from the base (struct
- * unwind_mapping). False: it has no rows.
+ * Finds and holds the module of a mapping; sets its `module`, and its `offset` relative to the base
+ * (struct unwind_mapping). False: it has no rows.
  */
 static bool find_rows(struct unwind_spaces *spaces, struct mapping *mapping)
 {
 	struct unwind_module *module = unwind_modules_find(spaces->modules, mapping->file);
-	/* The kernel's page has an offset that is none of its image. */
+	/* The offset of the kernel's page does not refer to its image. */
 	uint64_t offset = mapping->file == FILE_VDSO ? 0 : mapping->offset, base;
 
 	if (!module || !module->count ||
@@ -147,7 +146,8 @@ static int by_address(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Leaves those that have rows, by address; the earliest if a table does not hold all. How many. */
+/* Keeps mappings with rows, by address; the earliest ones if a table cannot hold all. Returns their
+ * number. */
 static size_t choose(struct unwind_spaces *spaces, struct space *space, struct mapping *all,
 		     size_t n, uint64_t time)
 {
@@ -189,7 +189,7 @@ static int write_table(struct unwind_spaces *spaces, struct table *table, const 
 	return unwind_maps_put_table(spaces->maps, table->id, to);
 }
 
-static int say_table(struct unwind_spaces *spaces, const struct space *space)
+static int put_table(struct unwind_spaces *spaces, const struct space *space)
 {
 	const struct unwind_of of = {.table = space->table->id, .since = space->since};
 
@@ -217,9 +217,9 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 	space->since = since;
 	err = write_table(spaces, table, all);
 	if (!err)
-		err = say_table(spaces, space);
+		err = put_table(spaces, space);
 	spaces->refused += err != 0;
-	/* Only now may the old one go. */
+	/* Only now may the old table be freed. */
 	table_release(spaces, old, time);
 	return 0;
 }
@@ -229,7 +229,7 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 	const struct space *from = find(spaces, parent);
 	struct space *space;
 
-	unwind_spaces_exit(spaces, time, pid); /* another one that had this number */
+	unwind_spaces_exit(spaces, time, pid); /* another process that had this pid */
 	if (!from || !from->table)
 		return 0;
 	space = get(spaces, pid);
@@ -238,7 +238,7 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 	*space = *from;
 	space->pid = pid;
 	space->table->spaces++;
-	spaces->refused += say_table(spaces, space) != 0;
+	spaces->refused += put_table(spaces, space) != 0;
 	return 0;
 }
 

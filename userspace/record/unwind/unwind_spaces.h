@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unwind_spaces.h: what is mapped in each process, as tables for the kernel side. */
+/* unwind_spaces.h: mapping tables of processes for the kernel side. */
 #ifndef GCPROF_UNWIND_SPACES_H
 #define GCPROF_UNWIND_SPACES_H
 
@@ -17,17 +17,17 @@ int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *module
 void unwind_spaces_free(struct unwind_spaces *spaces); /* NULL is allowed */
 
 /*
- * All files that a process has mapped by `time`, and since when it runs its program.
- * Changes the mappings. -ENOMEM.
+ * Sets the mappings of a process at `time`, and since when its program runs. Changes the mappings.
+ * -ENOMEM.
  */
 int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t since,
 		      struct mapping *all, size_t n);
 
-/* A child has its parent's table. -ENOMEM. */
+/* A child shares its parent's table. -ENOMEM. */
 int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent);
 void unwind_spaces_exit(struct unwind_spaces *spaces, uint64_t time, uint32_t pid);
 
-/* Mappings that found no place in a table, tables that could not be written. */
+/* Mappings that did not fit into a table, and tables that could not be written. */
 uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* unwinder.c: keeps the kernel's unwind tables in step with what the followed processes map. */
+/* unwinder.c: keeps the kernel's unwind tables in step with the mappings of traced processes. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,39 +16,39 @@
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
 
-#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings that wait for the thread */
+#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
-#define UNUSED_NS  UINT64_C(10000000000) /* unused rows are kept so long */
+#define UNUSED_NS  UINT64_C(10000000000) /* time that unused rows are kept */
 
 enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
 struct note {
 	enum note_kind kind;
 	uint32_t pid, parent;
-	uint32_t file; /* of NOTE_EXPECT */
+	uint32_t file; /* for NOTE_EXPECT */
 	uint64_t time;
-	uint64_t since;      /* of NOTE_MAP, as are the next: when the program was executed */
-	struct mapping *all; /* of files that the process has mapped; owned */
+	uint64_t since;      /* this and the next for NOTE_MAP: when the program was executed */
+	struct mapping *all; /* of files that the process maps; owned */
 	size_t n;
 };
 
 struct unwinder {
-	struct unwind_maps *maps; /* from NOTE_CONNECT on, as are the spaces */
+	struct unwind_maps *maps; /* from NOTE_CONNECT on, like the spaces */
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
-	int interpreters;      /* the map, borrowed; -1: not there yet */
-	struct buffer changed; /* uint32_t[]: processes whose mappings did */
+	int interpreters;      /* the map, borrowed; -1: not connected yet */
+	struct buffer changed; /* uint32_t[]: processes whose mappings changed */
 	pthread_t thread;
 	bool running;
 
-	pthread_mutex_t lock; /* of the next ones */
+	pthread_mutex_t lock; /* protects the following */
 	pthread_cond_t wakeup, settled;
 	struct buffer notes; /* struct note[] */
 	bool flush;
-	bool busy; /* the thread is */
-	bool calm; /* nothing is in a hurry any more */
+	bool busy; /* the thread is working */
+	bool calm; /* there is no hurry any more */
 	bool stop;
 
 	atomic_size_t notes_bytes; /* of mappings */
@@ -88,7 +88,7 @@ static int act(struct unwinder *unwinder, const struct note *note)
 	return 0;
 }
 
-/* Acts upon notes and frees them; how many could not be. */
+/* Handles and frees notes. Returns how many failed. */
 static uint64_t act_all(struct unwinder *unwinder, struct buffer *notes)
 {
 	struct note *all = (struct note *)(void *)notes->data;
@@ -107,7 +107,7 @@ static void *run(void *context)
 {
 	struct unwinder *unwinder = context;
 
-	/* What it may not lose it has: a thread that cannot drop the rest works all the same. */
+	/* A thread that cannot drop other rights still works. */
 	(void)capabilities_drop(false);
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
@@ -288,7 +288,7 @@ static void note_exec(void *context, struct process *process, uint64_t time)
 	unwinder_remap(context, process);
 }
 
-/* The kernel side gave it the table that its parent had, which may not be that of what it had
+/* The kernel side gave the child its parent's table, which may not match what the parent had
  * mapped. */
 static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 {
@@ -321,8 +321,8 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 		world_subscribe(world, &subscriber);
 }
 
-/* Now, not when rows are there: a program's first functions are to be known. Its own interpreter
- * lies below that of a library, which it does not use. */
+/* At once, not with the rows: a program's first functions must be known. The program's own
+ * interpreter lies below that of a library, which it does not use. */
 static void find_interpreters(struct unwinder *unwinder, const struct process *process,
 			      const struct mapping *all, size_t n)
 {
@@ -348,7 +348,7 @@ static void find_interpreters(struct unwinder *unwinder, const struct process *p
 							       &found) != 0;
 }
 
-/* The files that a process has mapped. */
+/* The files that a process maps. */
 static void note_mappings(struct unwinder *unwinder, struct process *process)
 {
 	struct note note = {.kind = NOTE_MAP,
@@ -374,7 +374,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 		unwinder->lost++;
 }
 
-/* Where too much waits for the thread, changes wait for it to take some. */
+/* If too much is queued for the thread, changes wait. */
 void unwinder_flush(struct unwinder *unwinder)
 {
 	const uint32_t *all;

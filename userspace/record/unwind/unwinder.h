@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unwinder.h: keeps the kernel's unwind tables in step with what the followed processes map. */
+/* unwinder.h: keeps the kernel's unwind tables in step with the mappings of traced processes. */
 /*
- * A thread of its own compiles rows and writes tables, so that neither the
- * program's start nor the draining of rings waits for it. Notes may come from one
- * other thread.
+ * A thread compiles rows and writes tables, so that neither the program's start nor the draining of
+ * rings waits for it. Only one other thread may add notes for it.
  */
 #ifndef GCPROF_UNWINDER_H
 #define GCPROF_UNWINDER_H
@@ -16,36 +15,37 @@
 
 struct unwinder;
 
-/* Both are borrowed. Rows of files that are expected are made from now on, for the maps that the
- * kernel side will have. */
+/* Both are borrowed. Compiles rows of expected files from now on, for the maps that the kernel side
+ * will have. */
 int unwinder_create(struct files *files, struct processes *processes, struct unwinder **out);
 
-/* The maps are there: before anything but unwinder_expect() and unwinder_flush(). Borrowed. */
+/* Sets the maps (borrowed). To be called before anything but unwinder_expect() and
+ * unwinder_flush(). */
 int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds);
 
-/* Waits until all that was expected has its rows, for so many ns at most. */
+/* Waits until all expected files have their rows, at most `ns`. */
 void unwinder_settle(struct unwinder *unwinder, uint64_t ns);
 
-/* The thread and its reader have the priority that they were made with until this is called. */
+/* The thread and its reader keep their initial priority until this call. */
 void unwinder_calm(struct unwinder *unwinder);
 
-/* No stack will be walked any more: what is left to do is dropped. */
+/* No more stacks will be walked: drops pending work. */
 void unwinder_abandon(struct unwinder *unwinder);
 
-/* Ends the thread, whatever is left to do. NULL is allowed, here and below: nothing happens. */
+/* Ends the thread, whatever is pending. NULL is allowed, here and below. */
 void unwinder_free(struct unwinder *unwinder);
 
-/* A file that will probably be mapped (its id): its rows are made now. */
+/* A file (id) that will probably be mapped: compiles its rows now. */
 void unwinder_expect(struct unwinder *unwinder, uint32_t file);
 
-/* Takes notes of processes, which are acted upon together, on unwinder_flush(). */
+/* Collects changes of processes, which take effect together on unwinder_flush(). */
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world);
 void unwinder_flush(struct unwinder *unwinder);
 
-/* What a process has mapped has changed, or a file of it is known now (ahead.h). */
+/* The mappings of a process changed, or one of its files became known (ahead.h). */
 void unwinder_remap(struct unwinder *unwinder, struct process *process);
 
-/* Files, or mappings beyond what a table holds, that have no rows; notes that were lost. */
+/* Files without rows, mappings beyond the size of a table, and lost notes. */
 uint64_t unwinder_refused(struct unwinder *unwinder);
 
 #endif

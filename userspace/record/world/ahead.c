@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* ahead.c: what processes have mapped by now, where the order of time has not come that far. */
+/* ahead.c: current mappings of processes, ahead of what the profile has reached. */
 #include "ahead.h"
 
 #include <errno.h>
 
-#define FORKS_MAX 64 /* of which the profile has none yet, one the parent of the next */
+#define FORKS_MAX 64 /* forks not in the profile yet, each the parent of the next */
 
 static struct mapping *all_of(const struct process *process, size_t *n)
 {
@@ -12,7 +12,7 @@ static struct mapping *all_of(const struct process *process, size_t *n)
 	return (struct mapping *)(void *)process->ahead.data;
 }
 
-/* Rings are nearly in order: the new one stands near the end. */
+/* Rings are nearly in order, so the new one belongs near the end. */
 int ahead_map(struct processes *processes, struct process *process, const struct mapping *mapping)
 {
 	struct mappings_pool *pool = processes_pool(processes);
@@ -35,7 +35,7 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 	return 0;
 }
 
-/* What was there before the recording has one time. */
+/* Mappings from before the recording all have the same time. */
 uint32_t ahead_reach(struct processes *processes, struct process *process,
 		     const struct mapping *mapping)
 {
@@ -58,7 +58,7 @@ uint32_t ahead_reach(struct processes *processes, struct process *process,
 	return file;
 }
 
-/* The same as it was at a time, if the profile has not come there. */
+/* The mappings at a time, if the profile has not reached it. */
 static int view_at(struct processes *processes, const struct process *process, uint64_t until,
 		   unsigned forks, struct mappings **out)
 {

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ahead.h: what processes have mapped by now, where the order of time has not come that far. */
+/* ahead.h: current mappings of processes, ahead of what the profile has reached. */
 /*
- * A mapping is needed twice: at once, for unwind rows, and later in order of time, for the profile.
- * It is kept once: ahead, until the process has it for the profile. What is mapped now is what the
- * profile knows with that on top.
+ * A mapping is needed twice: at once for unwind rows, and later, in order of time, for the profile.
+ * It is stored once: here, until the profile has it. The current mappings are those of the profile
+ * plus these.
  */
 #ifndef GCPROF_AHEAD_H
 #define GCPROF_AHEAD_H
 
 #include "processes.h"
 
-/* A process has mapped something, as the rings report it. -ENOMEM, -EOVERFLOW as mappings_add(). */
+/* A process mapped something, as reported by the rings. -ENOMEM; -EOVERFLOW as in
+ * mappings_add(). */
 int ahead_map(struct processes *processes, struct process *process, const struct mapping *mapping);
 
-/* The order of time has come to a mapping: its file, 0 if it was not known ahead. What was mapped
- * until then is kept no more. */
+/* The time order has reached a mapping. Returns its file, 0 if it was not known here. Drops what
+ * was mapped until then. */
 uint32_t ahead_reach(struct processes *processes, struct process *process,
 		     const struct mapping *mapping);
 
 /*
- * All that a process has mapped by now, for mappings_release(). A child of which the profile has no
- * fork yet has what its parent had then. -ENOMEM, -EOVERFLOW: what is there may be incomplete.
+ * All current mappings of a process, for mappings_release(). A child whose fork the profile has not
+ * reached has its parent's mappings of that time. -ENOMEM, -EOVERFLOW: the result may be
+ * incomplete.
  */
 int ahead_view(struct processes *processes, const struct process *process, struct mappings **out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* file.h: what is known of a file that traced processes have mapped (files.h). */
+/* file.h: a file that traced processes have mapped (files.h). */
 #ifndef GCPROF_FILE_H
 #define GCPROF_FILE_H
 
@@ -8,39 +8,38 @@
 
 #include "../../reader/facts.h"
 
-/* The id of the kernel's page of code, [vdso], which has no file. */
+/* The id of the kernel's code page, [vdso], which has no file. */
 #define FILE_VDSO 1
 
-/* In the place of when probes were attached. */
+/* Instead of the time of attaching. */
 #define ATTACHING UINT64_MAX
 
 enum file_state {
-	FILE_READING, /* its facts are on their way */
+	FILE_READING, /* waiting for its facts */
 	FILE_KNOWN,
 	FILE_FAILED, /* it could not be opened or read */
 };
 
 struct file {
-	uint32_t id; /* never used again */
+	uint32_t id; /* never reused */
 	enum file_state state;
-	int fd;       /* -1: it is not open */
-	int debug_fd; /* what may be its debug file, as its process sees it; -1: none is known */
+	int fd;       /* -1: not open */
+	int debug_fd; /* possible debug file, as seen by its process; -1: none known */
 	uid_t user;
-	bool is_shared;           /* what it holds may be of other users than its owner */
-	uint32_t filesystem;      /* as statfs() calls its kind; 0: not known */
-	char *path;               /* as it was mapped first */
-	struct file_facts facts;  /* of FILE_KNOWN */
-	struct probe_site *sites; /* facts.n_sites of them */
-	uint64_t module;          /* its id in the profile; 0: none yet */
-	uint64_t process;         /* whose generated code it stands for; 0: it does not */
-	bool tried;               /* to attach its probes */
-	uint64_t attached;        /* since when they are, CLOCK_MONOTONIC ns; 0: they are not;
-				   * ATTACHING: it stays until they are */
-	uint32_t first_place;     /* of its probes then (kernel/attach.h) */
-	uint8_t provider;         /* its number in the events of its probes; 0: none */
+	bool is_shared;           /* may contain data of users other than its owner */
+	uint32_t filesystem;      /* statfs.f_type; 0: unknown */
+	char *path;               /* path of its first mapping */
+	struct file_facts facts;  /* if FILE_KNOWN */
+	struct probe_site *sites; /* facts.n_sites entries */
+	uint64_t module;          /* id in the profile; 0: none yet */
+	uint64_t process;         /* whose generated code this entry stands for; 0: none */
+	bool tried;               /* attaching was tried */
+	uint64_t attached;        /* CLOCK_MONOTONIC ns; 0: not attached; ATTACHING: in progress */
+	uint32_t first_place;     /* of its probes, if attached (kernel/attach.h) */
+	uint8_t provider;         /* number in its events; 0: none */
 };
 
-/* What another thread gets of a file. */
+/* A file as another thread gets it. */
 struct file_opened {
 	int fd;
 	uid_t user;

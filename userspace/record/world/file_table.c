@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* file_table.c: the entries of files.c, found by their inode or module, the oldest forgotten. */
+/* file_table.c: the entries of files.c, found by inode or module; the least recently used are
+ * evicted. */
 #include "file_table.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRIES_MAX 8192 /* with code that is in no file */
+#define ENTRIES_MAX 8192 /* including code in no file */
 
 int file_table_init(struct file_table *table, size_t files_max)
 {
@@ -116,7 +117,7 @@ void file_table_free(struct file_table *table)
 	pthread_mutex_destroy(&table->lock);
 }
 
-/* What was not needed for the longest time goes, if it is not being read or attached to. */
+/* Evicts the least recently used entry that is not being read or attached. */
 static bool forget_oldest(struct file_table *table)
 {
 	bool users = table->users > table->files_max / 2;
@@ -165,7 +166,7 @@ static int put_id(struct file_table *table, struct entry *entry)
 	return slot ? 0 : -ENOMEM;
 }
 
-/* It takes the place of the one that has its key: the same inode, as far as probes go. */
+/* Replaces the entry with its key: for probes it is the same inode. */
 static int put(struct file_table *table, struct entry *entry)
 {
 	struct entry *former = entry_at(table->by_key, &entry->key);

@@ -21,26 +21,25 @@
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
-#define KEPT_MAX    2048                 /* files; less where fewer descriptors are allowed */
+#define KEPT_MAX    2048                 /* files; fewer if fewer descriptors are allowed */
 #define WAITING_MAX 4096                 /* mappings of one file while it is read */
-#define USED_NS     UINT64_C(1000000000) /* after it was attached a file counts as used */
+#define USED_NS     UINT64_C(1000000000) /* after attaching, during which a file counts as used */
 #define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
 
 struct files {
 	struct opener *opener;
 	size_t opening;
-	size_t unknown;       /* files that are being opened or read */
+	size_t unknown;       /* number of files being opened or read */
 	files_mapped *mapped; /* NULL: none */
 	void *context;
 	struct worker *worker;
 	struct file_table table;
-	struct entry *reading; /* the head of those to be read */
+	struct entry *reading; /* first file to be read */
 	struct entry **reading_end;
-	bool asked;        /* the worker reads the head */
-	uid_t read_user;   /* whose files the worker's process has read, besides root's; 0: nobody's
-			    */
-	bool read_users;   /* those of several */
-	uint32_t runtimes; /* that are recorded: bits */
+	bool asked;        /* the worker is reading that one */
+	uid_t read_user;   /* non-root user whose files its process has read; 0: none */
+	bool read_users;   /* it has read files of several users */
+	uint32_t runtimes; /* bits: runtimes to record */
 	uint64_t lost;
 };
 
@@ -110,7 +109,8 @@ static struct file_key key_of(uint32_t major, uint32_t minor, uint64_t inode)
 	return (struct file_key){(uint64_t)major << 32 | minor, inode};
 }
 
-/* Asks no file system, which might not answer. While it is being attached to it is the same. */
+/* Asks no file system, which might not answer. A file that is being attached counts as
+ * unchanged. */
 static bool has_changed(const struct entry *entry)
 {
 	const struct file_stamp *stamp = &entry->stamp;
@@ -123,7 +123,7 @@ static bool has_changed(const struct entry *entry)
 	       now.stx_ctime.tv_nsec != stamp->nanoseconds;
 }
 
-/* An entry for a file that is still to be opened. */
+/* An entry for a file that still has to be opened. */
 static struct entry *add(struct files *files, const struct file_key *key, const char *path,
 			 uint32_t pid)
 {
@@ -215,7 +215,7 @@ static void open_file(struct files *files, struct entry *entry, const struct mod
 		files->opening++;
 }
 
-/* A debug file that the process of the file sees, and we do not. */
+/* A debug file that the file's process sees and we do not. */
 static void debug_opened(void *context, const struct opener_result *result)
 {
 	struct entry *entry = context;
@@ -247,9 +247,9 @@ static int keep_sites(struct file *file, const struct probe_site *sites)
 }
 
 /*
- * Could the file of another user than this one's owner and root have taken over the process that
- * has read it? Then that could have us put breakpoints into the midst of instructions, count up
- * what is no semaphore, and write to what is no variable of a runtime.
+ * Could a file of a user other than its owner and root have taken over the process that read this
+ * one? It could then make us put breakpoints into the middle of instructions, increment what is no
+ * semaphore, and write to what is no variable of a runtime.
  */
 static bool is_suspect(const struct files *files, const struct file *file)
 {
@@ -263,7 +263,7 @@ static void note_read(struct files *files, const struct file *file)
 		files->read_user = file->user;
 }
 
-/* Leaves out the places of a runtime that is not to be recorded. */
+/* Drops the places of a runtime that is not to be recorded. */
 static void choose_runtime(const struct files *files, struct file_facts *facts,
 			   struct probe_site *sites)
 {
@@ -278,8 +278,8 @@ static void choose_runtime(const struct files *files, struct file_facts *facts,
 	facts->n_sites = kept;
 }
 
-/* True: it is read again, by a process that has read nothing before. Most files change nothing in
- * programs, whatever is said of them. */
+/* True: reads it again, in a process that has read nothing before. Most files change nothing in
+ * programs, whatever is reported about them. */
 static bool reads_again(struct files *files, const struct file *file)
 {
 	if ((!file->facts.n_sites && !file->facts.runtime.runtime) || !is_suspect(files, file))
@@ -352,7 +352,7 @@ void files_turn(struct files *files)
 		case WORKER_ANSWERED:
 			settle(files, &answer);
 			break;
-		case WORKER_QUESTION: /* there is none about facts */
+		case WORKER_QUESTION: /* facts need no questions */
 			worker_supply(files->worker, "", 1, -1);
 			break;
 		default:
@@ -376,7 +376,7 @@ void files_settle(struct files *files, uint64_t ns)
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
-/* NULL: it will not be known, because too many came at once, or there is no memory. */
+/* NULL: left out, because too many came at once, or no memory. */
 static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path)
 {
 	struct module_place place = module_place_of(event, path);
@@ -408,7 +408,7 @@ uint32_t files_map(struct files *files, const struct event_mmap *event, const ch
 	return entry->file.id;
 }
 
-/* The path as the kernel has it, which a mapping will have, too. */
+/* The kernel's path, which a mapping will have too. */
 static struct entry *add_open(struct files *files, const struct file_key *key,
 			      const struct stat *st, int fd)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* files.h: the one registry of files that traced processes have mapped. */
+/* files.h: the registry of files that traced processes have mapped. */
 /*
- * A file is known by its device and inode, as the kernel gives them with a mapping; one whose
- * content has changed is another file. It is opened once and stays open as long as it is kept, so
- * that its inode cannot become another file's. Its facts come from a reader process, a moment
- * after it was met. Everything else refers to it by its id, or by that of its module in the
- * profile. Code in no file has an entry, too: the kernel's page, and what a process generates.
+ * A file is identified by device and inode, as the kernel reports them with a mapping; a file whose
+ * content changed is another one. It is opened once and stays open while it is registered, so that
+ * its inode cannot be reused. A reader process extracts its facts soon after its first mapping.
+ * Other modules refer to it by its id, or by that of its module in the profile. Code in no file has
+ * an entry too: the kernel's page, and code that a process generates.
  *
- * Files that were not needed for the longest time are forgotten, all but that their probes are
- * attached: the kernel keeps the inodes of those.
+ * The least recently used files are evicted; the fact that their probes are attached is kept.
  *
- * Not thread-safe but for files_open(). Nothing here waits but files_read() and files_settle().
+ * Not thread-safe except for files_open(). Only files_read() and files_settle() wait.
  */
 #ifndef GCPROF_FILES_H
 #define GCPROF_FILES_H
@@ -24,71 +23,72 @@
 
 struct files;
 
-/* Called for each mapping of a file that is known by now. */
+/* Called for each mapping of a file, once the file's facts are known. */
 typedef void files_mapped(void *context, struct file *file, const struct event_mmap *event);
 
-/* `opener` is borrowed: it is freed later. -ENOMEM. */
+/* `opener` is borrowed and must be freed later. -ENOMEM. */
 int files_create(struct opener *opener, struct files **out);
 void files_free(struct files *files); /* NULL is allowed */
 
-/* What is called from now on. NULL: nothing. */
+/* Sets the function that is called from now on. NULL: none. */
 void files_set_visitor(struct files *files, files_mapped *mapped, void *context);
 
-/* Which runtimes are recorded, bits by enum runtime_number: at first all. */
+/* Which runtimes are recorded, as bits by enum runtime_number; initially all. */
 void files_choose_runtimes(struct files *files, uint32_t mask);
 
-/* Starts the reader before there is a file. */
+/* Starts the reader before the first file. */
 void files_prepare(struct files *files);
 
-/* A file was mapped. Its id, 0: it will not be known. */
+/* A file was mapped. Returns its id; 0: it is left out. */
 uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path);
 
-/* Takes what readers have found. */
+/* Takes answers of readers. */
 void files_turn(struct files *files);
 
 /*
- * Reads a file that is open (borrowed), and waits for that: for the time before the program
- * runs. NULL: there is no memory. Valid until the next call.
+ * Reads an open file (borrowed) and waits for that; for use before the program runs. NULL: no
+ * memory. Valid until the next call.
  */
 struct file *files_read(struct files *files, int fd);
 
-/* Waits until all files are known, for so long at most. */
+/* Waits until all files are known, at most `ns`. */
 void files_settle(struct files *files, uint64_t ns);
 
-/* The file of a mapping, NULL if it was not met, or forgotten. Valid until the next call. */
+/* The file of a mapping; NULL if unknown or evicted. Valid until the next call. */
 struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
 
-/* Finds the files whose probes are attached and that are not `used` (ids of files, as keys): they
- * count as not attached from now on. Appends the first_place of each (uint32_t). */
+/* Marks attached files that are not `used` (file ids, as keys) as not attached. Appends the
+ * first_place of each (uint32_t). */
 void files_detach(struct files *files, const struct map *used, struct buffer *first_places);
 
 /*
- * The id in the profile of the module that a place belongs to; 0: no memory. Its file was met
- * before, or is none. If it is not known (any more), the module leads to no file.
+ * The profile's id of the module at a place; 0: no memory. Its file is registered, or there is
+ * none. If it is unknown or was evicted, the module refers to no file.
  */
 uint64_t files_module(struct files *files, struct profile_writer *writer,
 		      const struct module_place *place);
 
-/* The same for the code that a process generates. */
+/* The same for code that a process generates. */
 uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process);
 
-/* What has this id, NULL if it was forgotten. Valid until the next call. */
+/* The file with this id; NULL if it was evicted. Valid until the next call. */
 const struct file *files_by_id(struct files *files, uint32_t id);
 
-/* What has this module, NULL if it is not known, or forgotten. Valid until the next call. */
+/* The file of this module; NULL if unknown or evicted. Valid until the next call. */
 const struct file *files_by_module(struct files *files, uint64_t module);
 
-/* For any thread, which gives back what it gets. Also with
- * -ENOENT: the file is not open (yet), or was forgotten. */
+/* Opens the file again, for any thread. The caller closes `fd` and frees `path`, also with -ENOENT:
+ * the file is not open (yet), or was evicted. */
 int files_open(struct files *files, uint32_t id, struct file_opened *out);
 
-/* When the first file was met that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are. */
+/* First mapping of the oldest file that is not known yet, CLOCK_MONOTONIC ns; UINT64_MAX: all are
+ * known. */
 uint64_t files_pending(const struct files *files);
 
-/* Files, and mappings of a file, that were left out because too many came at once. */
+/* Files, and mappings of a file, left out because too many came at once. */
 uint64_t files_lost(const struct files *files);
 
-/* Who opens the files. */
+/* The opener of the files. */
 struct opener *files_opener(const struct files *files);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* joins.c: since when the providers of a program that ran before know of this recorder. */
+/* joins.c: since when the providers of existing programs know of this recorder. */
 #include "joins.h"
 
-/* NULL: of more than PROCESS_JOINS nothing is left out. */
+/* NULL: beyond PROCESS_JOINS, nothing is left out. */
 static struct process_join *find(struct process *process, uint8_t provider)
 {
 	uint8_t i = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* mappings.c: what is mapped where in a process, as far as code may run there. */
+/* mappings.c: a process's mappings that may contain code. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 struct mappings {
 	unsigned references;
 	struct mappings_pool *pool;
-	struct buffer table; /* struct mapping[], by address, none overlaps another */
+	struct buffer table; /* struct mapping[], by address, without overlaps */
 };
 
 static struct mapping *table(const struct mappings *mappings)
@@ -39,7 +39,7 @@ void mappings_release(struct mappings *mappings)
 	free(mappings);
 }
 
-/* Makes *mappings one that is held once, with room for `extra` more. */
+/* Gives *mappings a single reference, and room for `extra` more. */
 static int make_own(struct mappings **mappings, struct mappings_pool *pool, size_t extra)
 {
 	struct mappings *old = *mappings, *own = old;
@@ -62,7 +62,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 	return buffer_reserve(&own->table, extra * sizeof(struct mapping));
 }
 
-/* The first mapping that ends behind `address`. */
+/* The first mapping that ends after `address`. */
 static size_t first_behind(const struct mappings *mappings, uint64_t address)
 {
 	size_t low = 0, high = count(mappings);
@@ -78,7 +78,7 @@ static size_t first_behind(const struct mappings *mappings, uint64_t address)
 	return low;
 }
 
-/* What a mapping becomes when [start, end) is taken out of it: up to two pieces. */
+/* The rest of a mapping when [start, end) is removed: up to two pieces. */
 static size_t cut(const struct mapping *mapping, uint64_t start, uint64_t end,
 		  struct mapping pieces[2])
 {
@@ -118,7 +118,7 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	low = first_behind(*mappings, mapping->start);
 	for (high = low; high < count(*mappings) && all[high].start < mapping->end; high++)
 		;
-	/* Only the first of those covered can stick out below, and only the last one above. */
+	/* Only the first covered mapping can begin before, and only the last one end after. */
 	n_pieces = low < high ? cut(&all[low], mapping->start, UINT64_MAX, pieces) : 0;
 	if (n_pieces)
 		put[n++] = pieces[0];

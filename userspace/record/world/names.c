@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* names.c: the names that a process gave to its types, managed functions and providers. */
+/* names.c: a process's names of types, managed functions and providers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 struct names {
 	unsigned references;
-	size_t *used;    /* the recording's count of bytes */
-	size_t bytes;    /* its own */
+	size_t *used;    /* the recording's total of bytes */
+	size_t bytes;    /* of this table */
 	struct map *map; /* struct name_key to struct entry * */
 };
 
@@ -23,7 +23,7 @@ struct entry {
 
 static size_t entry_size(const struct entry *entry)
 {
-	/* The key, the value and the slots of the map count as well. */
+	/* The map's key, value and slots count as well. */
 	return sizeof(*entry) + entry->text_size + entry->file_size + 64;
 }
 
@@ -98,13 +98,13 @@ size_t names_bytes(const struct names *names)
 	return names ? names->bytes : 0;
 }
 
-/* Puts one name into a table that is held once. */
+/* Adds a name to a table with a single reference. */
 static int put(struct names *names, const struct name_key *key, const struct name *name)
 {
 	struct entry *entry = entry_create(name);
 	uint64_t *value;
 
-	/* Not even its number is remembered: there may be any number. */
+	/* Not even its number is stored, since there may be any number of these. */
 	if (entry && !names_allow(*names->used, names->bytes, entry_size(entry))) {
 		free(entry);
 		return -EOVERFLOW;
@@ -139,7 +139,7 @@ static struct names *names_create(size_t *used)
 	return names;
 }
 
-/* Makes *names one that is held once. */
+/* Gives *names a single reference. */
 static int make_own(struct names **names, size_t *used)
 {
 	struct names *old = *names, *own;
@@ -187,7 +187,7 @@ int names_get(const struct names *names, struct name_key key, struct name *out)
 	return 1;
 }
 
-/* Puts the text, if there is any; its id, 0: there is none. */
+/* Writes a text, if any, and returns its id; 0: none. */
 static uint64_t put_text(struct profile_writer *writer, const char *text, size_t size)
 {
 	return size ? profile_writer_string(writer, text, size) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* newcomers.c: mappings that come before their process, or that no record reports. */
+/* newcomers.c: mappings that arrive before their process, or that no record reports. */
 #include "newcomers.h"
 
 #include <errno.h>
@@ -8,20 +8,20 @@
 
 #include "../../util/buffer.h"
 
-#define CHILDREN_MAX ((size_t)1 << 20) /* bytes, while files are read */
+#define CHILDREN_MAX ((size_t)1 << 20) /* bytes while files are read */
 #define WAITING_MAX  (4u << 20)        /* bytes */
-#define EXECS_MAX    4                 /* while what is mapped is read */
+#define EXECS_MAX    4                 /* while its mappings are read */
 
 struct newcomer {
 	uint32_t proc_pid, process;
 	uint64_t time;
 };
 
-/* What one has mapped is being read. */
+/* A process whose mappings are being read. */
 struct reading {
-	struct newcomers *newcomers; /* NULL: nothing is */
+	struct newcomers *newcomers; /* NULL: unused */
 	struct newcomer newcomer;
-	uint64_t since; /* its program */
+	uint64_t since; /* of its program */
 	int tries;
 };
 
@@ -29,7 +29,7 @@ struct newcomers {
 	struct world_sources sources;
 	newcomers_map *map;
 	void *context;
-	struct buffer found;    /* struct newcomer[]: they ran before */
+	struct buffer found;    /* struct newcomer[]: processes that ran before */
 	struct buffer children; /* the same: forked since mappings were read */
 	struct buffer waiting;  /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct reading readings[SNAPSHOTS_MAX];
@@ -76,7 +76,7 @@ int newcomers_add_child(struct newcomers *newcomers, const struct process *child
 	return add(&newcomers->children, child);
 }
 
-/* An event's size is a multiple of 8; zeroes behind it end the path. */
+/* An event's size is a multiple of 8; the zeroes after it terminate the path. */
 int newcomers_wait(struct newcomers *newcomers, const struct event_mmap *event)
 {
 	static const char zeroes[8];
@@ -116,8 +116,8 @@ static void end(void *context)
 }
 
 /*
- * What it has mapped it has had since it was found, or since it runs another program than then:
- * what it had before is not known any more. Of a process that is gone by now nothing is read.
+ * Its mappings count from when it was found or, if it has executed a program since, from then on:
+ * earlier ones are no longer known. Nothing is read about a process that has ended.
  */
 static int begin(struct reading *reading)
 {
@@ -147,8 +147,8 @@ static int read_mappings(struct newcomers *newcomers, const struct newcomer *new
 	return err;
 }
 
-/* Has it read what those have mapped that began before `end`, and forgets all but those that wait
- * for that. */
+/* Starts reading the mappings of those that began before `end`, and drops all others except those
+ * still waiting for that. */
 static void read_list(struct newcomers *newcomers, struct buffer *list, uint64_t end)
 {
 	struct newcomer *all = (struct newcomer *)(void *)list->data;
@@ -184,7 +184,7 @@ bool newcomers_children_crowd(const struct newcomers *newcomers)
 	return newcomers->children.size >= CHILDREN_MAX;
 }
 
-/* A young one stays: a process whose begin was lost may not be known before the next round. */
+/* Young ones stay: a process whose begin was lost may not be known before the next round. */
 static void retry(struct newcomers *newcomers, uint64_t until)
 {
 	char *at = newcomers->waiting.data, *end = at + newcomers->waiting.size, *kept = at;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* newcomers.h: mappings that come before their process, or that no record reports. */
+/* newcomers.h: mappings that arrive before their process, or that no record reports. */
 /*
- * A process that ran before the recording has mapped things that /proc knows; a child has what its
- * parent had. The kernel may report mappings of every process on the machine: those of a process
- * that is not known wait until all rings were emptied since. Its begin was in there if it is
- * traced, since it began before it mapped anything, or else what it did then. Not thread-safe.
+ * /proc knows the mappings of processes that ran before the recording; a child has its parent's.
+ * The kernel may report mappings of every process on the machine. Those of an unknown process wait
+ * until all rings were emptied since. If the process is traced, its begin was in the rings, since
+ * it began before it mapped anything; otherwise its next event was. Not thread-safe.
  */
 #ifndef GCPROF_NEWCOMERS_H
 #define GCPROF_NEWCOMERS_H
@@ -17,53 +17,50 @@
 
 struct newcomers;
 
-/* What the world asks of the machine; tests give their own answers. */
+/* What the world needs from the machine; tests replace it. */
 struct world_sources {
 	void *context;
-	/* When a process executed its program, ns; 0: the kernel side does not know it (any more).
-	 */
+	/* When a process executed its program, ns; 0: the kernel side does not know. */
 	uint64_t (*program_since)(void *context, uint32_t process);
-	/* As snapshots_begin(), of which -EBUSY means that it is to be tried again; it may also
-	 * visit at once. */
+	/* As snapshots_begin(); -EBUSY: try again. May also visit at once. */
 	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
 			snapshot_done *done, void *context);
 	void *snapshots;
-	/* As snapshot_task(). NULL where processes have other numbers than in the kernel, so that
-	 * none can be found. */
+	/* As snapshot_task(). NULL if pids here differ from the kernel's, so that none can be
+	 * found. */
 	int (*task)(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out);
 };
 
-/* Takes a mapping; false: its process is not known. */
+/* Takes a mapping; false: its process is unknown. */
 typedef bool newcomers_map(void *context, struct event_mmap *event, const char *path);
 
 int newcomers_create(const struct world_sources *sources, newcomers_map *map, void *context,
 		     struct newcomers **out);
 void newcomers_free(struct newcomers *newcomers); /* NULL is allowed */
 
-/* A process that ran before: what it has mapped is read. -ENOMEM. */
+/* A process that ran before: its mappings will be read. -ENOMEM. */
 int newcomers_add(struct newcomers *newcomers, const struct process *process);
 
-/* A child: what it inherited is read if that is needed. -ENOMEM. */
+/* A child: its inherited mappings will be read if needed. -ENOMEM. */
 int newcomers_add_child(struct newcomers *newcomers, const struct process *child);
 
-/* A mapping of a process that is not known (yet). -ENOMEM, also if too many wait. */
+/* A mapping of an unknown process. -ENOMEM, also if too many wait. */
 int newcomers_wait(struct newcomers *newcomers, const struct event_mmap *event);
 
 /*
- * The files that children inherited are known by now: it is read again what those have mapped that
- * began before `latest`, when a file was attached to. They are forgotten.
+ * The files of inherited mappings are known. Reads the mappings of children that began before
+ * `latest`, when a file was attached; then forgets the children.
  */
 void newcomers_read_children(struct newcomers *newcomers, uint64_t latest);
 
-/* Is it time for that, whatever is known: do too many wait? */
+/* Do too many children wait, so that this is due whatever is known? */
 bool newcomers_children_crowd(const struct newcomers *newcomers);
 
-/* Since when a process that ran before is known whose mappings are not all read yet, ns;
- * UINT64_MAX: there is none. */
+/* Begin of the oldest wait for the mappings of a process that ran before, ns; UINT64_MAX: none. */
 uint64_t newcomers_pending(const struct newcomers *newcomers);
 
-/* Has it read what processes have mapped; then tries waiting mappings again, and drops those from
- * before `until`: their process is not traced. */
+/* Starts reading mappings; retries waiting mappings, and drops those from before `until`: their
+ * process is not traced. */
 void newcomers_settle(struct newcomers *newcomers, uint64_t until);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* processes.c: the processes and threads of a recording, and what is known about each. */
+/* processes.c: the processes and threads of a recording. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,31 +7,31 @@
 #include "processes.h"
 
 /*
- * Sweeps after an end: records may be late, and totals are read each second. If the last record is
- * not stored after SWEEPS_LOST, it never will be.
+ * Sweeps after an end, because records may be late and totals are read each second. A last record
+ * that is not stored after SWEEPS_LOST never will be.
  */
 enum { SWEEPS_FORGET = 2, SWEEPS_DROP = 5, SWEEPS_LOST = 12 };
 
-/* A process is checked in one of so many sweeps, and gone if it is missed as often as that. */
+/* Sweeps per check of a process, and the failed checks after which it counts as ended. */
 enum { TURNS = 16, MISSED_MAX = 2 };
 
-/* Of ended processes and their last records: if there are more, they are dropped at once. */
+/* Ended processes, and their last records, that are kept; beyond that they are dropped at once. */
 enum { ENDED_MAX = 16384 };
 
-/* Of a process with more threads those are forgotten that were not seen for so many sweeps: the
- * ends of most were lost. */
+/* If a process has more threads, those not seen for this many sweeps are dropped: the ends of most
+ * were lost. */
 enum { THREADS_MAX = 32768, THREAD_AGE_MAX = 16 };
 
-/* Of those met last, so that most events find theirs without a hash. */
+/* Cache of the last ones, so that most events need no hash lookup. */
 enum { RECENT = 256 };
 
 #define THREAD_ENDED (UINT64_C(1) << 63)
-#define THREAD_SWEPT (UINT64_C(1) << 62) /* since it ended */
-#define THREAD_OLDER (UINT64_C(1) << 56) /* a sweep in which it was not seen */
+#define THREAD_SWEPT (UINT64_C(1) << 62) /* per sweep since it ended */
+#define THREAD_OLDER (UINT64_C(1) << 56) /* per sweep in which it was not seen */
 #define THREAD_ID    (THREAD_OLDER - 1)
 #define THREAD_AGE   (THREAD_SWEPT - THREAD_OLDER)
 
-/* What a reference to a name takes, bytes. */
+/* Bytes that a reference to a name takes. */
 #define REFERENCE_BYTES 48
 
 enum { REFERENCED = 1, WRITTEN = 2 };
@@ -43,19 +43,19 @@ struct thread_key {
 
 struct recent_thread {
 	struct thread_key key;
-	uint64_t id; /* 0: none; it has not ended */
+	uint64_t id; /* 0: empty; never of an ended thread */
 };
 
 struct processes {
 	struct profile_writer *writer;
 	struct map *by_index; /* uint32_t to struct process * */
-	struct map *by_proc;  /* proc_pid to the latest process that has or had it */
+	struct map *by_proc;  /* proc_pid to its latest process */
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
 	size_t names_used;    /* bytes */
 	struct mappings_pool mappings;
 	uint64_t unnamed;
-	size_t ended; /* processes, in the last sweep */
+	size_t ended; /* processes ended in the last sweep */
 	unsigned turn;
 	struct process *recent[RECENT];              /* by index */
 	struct recent_thread recent_threads[RECENT]; /* by tid */
@@ -84,7 +84,7 @@ static struct process *process_of(const uint64_t *value)
 	return value ? (struct process *)(uintptr_t)*value : NULL;
 }
 
-/* What its references take of the budget of names, bytes. */
+/* Bytes that its references take of the budget of names. */
 static size_t references(const struct process *process)
 {
 	return process->referenced ? map_count(process->referenced) * REFERENCE_BYTES : 0;
@@ -100,7 +100,7 @@ static void forget_names(struct processes *processes, struct process *process)
 	process->changes++;
 }
 
-/* Forgets all that the process knew. */
+/* Drops all that is known about the process. */
 static void forget(struct processes *processes, struct process *process)
 {
 	mappings_release(process->mappings);
@@ -130,7 +130,7 @@ void processes_free(struct processes *processes)
 	free(processes);
 }
 
-/* --- as the rings report them ------------------------------------------------------------ */
+/* --- the present, from the rings ---------------------------------------------------------- */
 
 struct process *processes_find(struct processes *processes, uint32_t index)
 {
@@ -199,8 +199,8 @@ struct process *processes_at(const struct processes *processes, uint32_t proc_pi
 	struct process *process = process_of(map_get(processes->by_proc, &proc_pid));
 	struct process *found = NULL;
 
-	/* What it did right before it was found is its own, unless the number was another's then.
-	 */
+	/* What it did right before it was found is its own, unless the pid was another process's
+	 * then. */
 	for (; process && process->end >= time; process = process->older) {
 		found = process;
 		if (process->begin <= time)
@@ -261,7 +261,7 @@ size_t processes_threads(const struct processes *processes)
 	return map_count(processes->threads);
 }
 
-/* Its number, where the recorder is, leads to it no more. */
+/* Its proc_pid no longer refers to it. */
 static void forget_number(struct processes *processes, const struct process *process)
 {
 	uint64_t *slot = map_get(processes->by_proc, &process->proc_pid);
@@ -372,7 +372,7 @@ void processes_thread_ended(struct processes *processes, const struct process *p
 
 void process_inherit(struct process *child, const struct process *parent)
 {
-	/* If its own events came first, what they reported is newer. */
+	/* If its own events came first, their reports are newer. */
 	if (!child->mappings)
 		child->mappings = mappings_share(parent->mappings);
 	if (!child->names)
@@ -409,7 +409,7 @@ struct sweep {
 	size_t ended;
 };
 
-/* Is it this process's turn to be checked, and has it been gone for long? */
+/* Is this the process's turn to be checked, and did it fail enough checks? */
 static bool is_missed(const struct sweep *sweep, struct process *process)
 {
 	const struct processes_watch *watch = sweep->watch;
@@ -447,7 +447,7 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 	return false;
 }
 
-/* Threads of a process that is dropped have ended, even where no record reported it. */
+/* Threads of a dropped process have ended, even if no record reported it. */
 static bool sweep_thread(void *context, const void *key, uint64_t *value)
 {
 	const struct thread_key *thread = key;
@@ -476,13 +476,12 @@ void processes_sweep(struct processes *processes, const struct processes_watch *
 	processes->turn++;
 	map_filter(processes->by_index, sweep_process, &sweep);
 	processes->ended = sweep.ended;
-	/* From now on a thread that is seen is looked up, and so is young. */
+	/* From now on, looking up a thread makes it young. */
 	memset(processes->recent_threads, 0, sizeof(processes->recent_threads));
 	map_filter(processes->threads, sweep_thread, processes);
 }
 
-/* The place of a provider among those of its process; what comes beyond the last shares its place.
- */
+/* The index of a provider among those of its process; those beyond the last share its index. */
 static uint64_t place_provider(struct process *process, uint8_t provider)
 {
 	uint64_t place = 0;
@@ -555,7 +554,7 @@ int processes_name(struct processes *processes, struct process *process, enum na
 	uint64_t *state;
 	int err;
 
-	/* Each heap announces its names again, and to each profiler that attaches. */
+	/* Each heap announces its names again, and for each profiler that attaches. */
 	if (names_get(process->names, key, &known) && same_name(&known, name))
 		return 0;
 	err = names_set(&process->names, &processes->names_used, key, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* processes.h: the processes and threads of a recording, and what is known about each. */
+/* processes.h: the processes and threads of a recording. */
 #ifndef GCPROF_PROCESSES_H
 #define GCPROF_PROCESSES_H
 
@@ -12,61 +12,61 @@
 #include "../../util/buffer.h"
 #include "../../util/map.h"
 
-/* A provider of a program that may have reported to other recorders before this one. */
+/* A provider that may have reported to other recorders before this one. */
 struct process_join {
-	uint8_t provider;     /* as events name it */
-	uint64_t from, until; /* samples of that time are others' */
+	uint8_t provider;     /* number in events */
+	uint64_t from, until; /* samples in this time are others' */
 };
 
 enum { PROCESS_JOINS = 4 };
 
 /*
- * The one table of processes. Each is known twice: at once, as the rings report it (begin, numbers,
- * end), and later in order of time, as the profile has it (mappings, names, threads). Whatever else
- * keeps something for a process refers to it by its index. Not thread-safe.
+ * An entry of the process table. It has two halves: the present, as the rings report it (begin,
+ * ids, end), and the state that the profile has reached in order of time (mappings, names,
+ * threads). Other modules refer to a process by its index. Not thread-safe.
  */
 struct process {
-	uint64_t id; /* in the profile: the index that the kernel side uses */
+	uint64_t id; /* in the profile: the kernel side's index */
 
 	/* What the rings report. */
 	uint32_t pid;        /* in the initial pid namespace */
-	uint32_t ns_pid;     /* in its own; 0: unknown */
-	uint32_t proc_pid;   /* where the recorder is, as in /proc; 0: it is not seen there */
-	bool announced;      /* by the kernel side; else its earliest event made it known */
-	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS until then */
+	uint32_t ns_pid;     /* innermost; 0: unknown */
+	uint32_t proc_pid;   /* in the recorder's namespace, as in /proc; 0: not visible there */
+	bool announced;      /* by the kernel side; otherwise known by its first event */
+	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS while it runs */
 	struct process_join joins[PROCESS_JOINS]; /* joins.h */
 	uint8_t n_joins;
-	uint32_t runtimes;     /* bits: recorded without probes of ours, so they announce nothing */
-	uint64_t sampled;      /* samples of that so far */
-	struct process *older; /* had the same proc_pid before */
-	uint32_t parent;       /* index; 0: it is not known, or none */
-	uint64_t program;      /* since when it runs its program; 0: before that was reported */
-	struct buffer ahead;   /* struct mapping[], by time: more than the profile has (ahead.h) */
-	bool remapped;         /* its unwind rows are not those of what it has mapped */
+	uint32_t runtimes;     /* bits: recorded without probes, so they announce nothing */
+	uint64_t sampled;      /* samples of those so far */
+	struct process *older; /* previous process with the same proc_pid */
+	uint32_t parent;       /* index; 0: unknown, or none */
+	uint64_t program;      /* since when its program runs; 0: since before it was reported */
+	struct buffer ahead;   /* struct mapping[], by time: not yet in the profile (ahead.h) */
+	bool remapped;         /* its unwind rows are out of date */
 
-	/* What the profile has. */
-	bool written;      /* it is in there */
-	bool over;         /* its last record is, too */
+	/* What the profile has reached. */
+	bool written;      /* is in the profile */
+	bool over;         /* its last record is in the profile */
 	unsigned sweeps;   /* since its end */
-	unsigned missed;   /* checks in a row that did not find it */
-	bool numbered;     /* the program has numbered something: types, samples, code */
-	uint64_t programs; /* that were replaced by exec after they had */
-	/* As events name them, in the order in which they came; 0: runtimes' places, and none. */
+	unsigned missed;   /* consecutive checks that did not find it */
+	bool numbered;     /* the program has assigned numbers: types, samples, code */
+	uint64_t programs; /* programs replaced by exec after they had assigned numbers */
+	/* As in events, in order of appearance; 0: locations in runtimes, and none. */
 	uint8_t providers[PROCESS_PROVIDERS];
 	uint8_t n_providers;
-	uint64_t title;            /* string that was written last; 0: none */
-	uint64_t changes;          /* of mappings or program: what was derived from them is void */
+	uint64_t title;            /* last string written; 0: none */
+	uint64_t changes;          /* of mappings or program: invalidates derived data */
 	struct mappings *mappings; /* NULL: none */
 	struct names *names;       /* NULL: none */
 	struct map *referenced; /* struct name_key: 1 referenced, 2 its name is written; or NULL */
-	size_t threads;         /* that are known */
+	size_t threads;         /* number of known threads */
 };
 
 #define PROCESS_RUNS UINT64_MAX
 
 struct processes;
 
-/* The numbers of a process, as above. */
+/* The ids of a process, as above. */
 struct process_ids {
 	uint32_t pid, ns_pid, proc_pid;
 };
@@ -75,70 +75,71 @@ struct process_ids {
 int processes_create(struct profile_writer *writer, struct processes **out);
 void processes_free(struct processes *processes); /* NULL is allowed */
 
-/* --- as the rings report them ------------------------------------------------------------ */
+/* --- the present, from the rings ---------------------------------------------------------- */
 
-/* A process stays valid until processes_sweep() drops it, seconds after its end. NULL: unknown. */
+/* Valid until processes_sweep() drops the process, seconds after its end. NULL: unknown. */
 struct process *processes_find(struct processes *processes, uint32_t index);
 
-/* The process that had this number where the recorder is at `time` (ns), or NULL. */
+/* The process that had this proc_pid at `time` (ns), or NULL. */
 struct process *processes_at(const struct processes *processes, uint32_t proc_pid, uint64_t time);
 
-/* The process of an event at `time`, made known if it is not; NULL: no memory. */
+/* The process of an event at `time`, created if unknown; NULL: no memory. */
 struct process *processes_meet(struct processes *processes, uint32_t index, uint32_t pid,
 			       uint64_t time);
 
-/* The kernel side announces a process: 1 if it had not before, else 0; -ENOMEM. */
+/* The kernel side announces a process: 1 if for the first time, else 0; -ENOMEM. */
 int processes_begin(struct processes *processes, uint32_t index, const struct process_ids *ids,
 		    uint64_t time);
 
-/* It has ended: its numbers may be others' from now on. */
+/* The process ended: its ids may be reused from now on. */
 void processes_end(struct process *process, uint64_t time);
 
-/* What mappings of all processes count in. */
+/* The mapping budget of all processes. */
 struct mappings_pool *processes_pool(struct processes *processes);
 
-/* Puts the ids of the files that processes have mapped as keys into a map. -ENOMEM. */
+/* Adds the ids of all mapped files to a map, as keys. -ENOMEM. */
 int processes_files(const struct processes *processes, struct map *files);
 
-/* How many are known; and threads of all of them. */
+/* Number of known processes; of all their threads. */
 size_t processes_count(const struct processes *processes);
 size_t processes_threads(const struct processes *processes);
 
 /* --- in order of time --------------------------------------------------------------------- */
 
 /*
- * The process with this index; one that is not in the profile yet is written there with `parent`
- * (0: none known). NULL: no memory.
+ * The process with this index, written to the profile if it is new there; `parent` 0: unknown.
+ * NULL: no memory.
  */
 struct process *processes_write(struct processes *processes, uint32_t index,
 				const struct process_ids *ids, uint64_t parent, uint64_t time);
 
-/* The process if it is in the profile already, else NULL. */
+/* The process if it is already in the profile, else NULL. */
 struct process *processes_written(struct processes *processes, uint32_t index);
 
-/* The id of a thread, written when it is new; 0: no memory. */
+/* The id of a thread, written if new; 0: no memory. */
 uint64_t processes_thread(struct processes *processes, struct process *process, uint32_t tid);
 
-/* The same if it is in the profile already, else 0. */
+/* The id of a thread if it is already in the profile, else 0. */
 uint64_t processes_thread_known(const struct processes *processes, uint32_t process, uint32_t tid);
 
-/* The same for a thread that begins: one of this number that has ended is another one. `ns_tid`:
- * its number in its own pid namespace, 0: unknown. */
+/* The id of a thread that begins: an ended one with the same tid is another thread. `ns_tid`: its
+ * innermost tid, 0: unknown. */
 uint64_t processes_thread_begins(struct processes *processes, struct process *process, uint32_t tid,
 				 uint32_t ns_tid);
 void processes_thread_ended(struct processes *processes, const struct process *process,
 			    uint32_t tid);
 
-/* The child of a fork knows what its parent knows. */
+/* Copies what a child of a fork inherits. */
 void process_inherit(struct process *child, const struct process *parent);
 
-/* Another program runs: forgets what was mapped before `time`, and all names. */
+/* The process executed a program: forgets what was mapped before `time`, and all names. */
 int process_exec(struct processes *processes, struct process *process, uint64_t time);
 
-/* Its last record is stored; what it knows is kept for a while, for records that come late. */
+/* The last record of the process is stored. Its data is kept for a while, for late records. */
 void process_over(struct process *process, uint64_t time);
 
-/* Is a process still there? One whose end no record reports is handed to `gone`, to end it. */
+/* Checks whether processes still exist. `gone` gets those whose end was never reported, to end
+ * them. */
 struct processes_watch {
 	bool (*is_there)(void *context, const struct process *process);
 	void (*gone)(void *context, struct process *process);
@@ -146,30 +147,29 @@ struct processes_watch {
 };
 
 /*
- * To be called once a second: drops what is known of processes and threads that ended before the
- * last few calls, so that what is kept is bounded by what runs. Some of the others are checked in
- * each call; NULL: none.
+ * To be called once a second. Drops processes and threads that ended before the last few calls, so
+ * that memory is bounded by what runs. Each call checks some of the others with `watch`; NULL:
+ * none.
  */
 void processes_sweep(struct processes *processes, const struct processes_watch *watch);
 
 /*
- * Numbers that a provider gives (types, samples, code) are unique within one
- * program. A second program in the same process counts from the start again, and
- * so does another provider: bits 44 to 47, and from 48 on, tell them apart.
+ * A provider's numbers (types, samples, code) are unique within one program. A later program in the
+ * process, or another provider, starts over; bits 44 to 47, and from 48 on, distinguish them.
  */
 uint64_t process_number(struct process *process, uint8_t provider, uint64_t number);
 
 /* The same for heaps. */
 uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap);
 
-/* A record uses the name: it is written now if it is known, else as soon as it becomes known. A
- * process that has more names than its share gets no more, which is counted. -ENOMEM. */
+/* A record refers to the name: it is written now if known, otherwise as soon as it is. Names beyond
+ * the process's share are dropped and counted. -ENOMEM. */
 int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
 			uint64_t number);
 int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
 		   uint64_t number, const struct name *name);
 
-/* Names that were referred to and left out, since their process had too many. */
+/* Referenced names that were dropped because their process had too many. */
 uint64_t processes_unnamed(const struct processes *processes);
 
 #endif

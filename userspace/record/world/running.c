@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* running.c: programs that run already and are to be recorded: found, checked, waited for. */
+/* running.c: running programs to be recorded: found, checked, waited for. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include "../../util/log.h"
 #include "../../util/options.h"
 
-#define COMMAND_MAX      65536      /* bytes of a command line that are kept */
-#define KERNEL_THREAD    0x00200000 /* of the flags in /proc/PID/stat */
+#define COMMAND_MAX      65536      /* kept bytes of a command line */
+#define KERNEL_THREAD    0x00200000 /* in the flags of /proc/PID/stat */
 #define STAT_FIELD_FLAGS 9
 
-/* The number behind a label of /proc/PID/status. */
+/* The number after a label in /proc/PID/status. */
 static long status_number(const char *status, const char *label)
 {
 	const char *at = strstr(status, label);
@@ -30,7 +30,7 @@ static long status_number(const char *status, const char *label)
 	return at ? strtol(at + strlen(label), NULL, 10) : -1;
 }
 
-/* The letter of what it is doing; ' ' if the file has none. */
+/* The letter of its state; ' ' if the file has none. */
 static char status_state(const char *status)
 {
 	const char *at = strstr(status, "\nState:");
@@ -104,7 +104,7 @@ static int check(pid_t pid, struct problem *problem)
 	return maps < 0 ? refuse_owner(pid, owner, problem) : 0;
 }
 
-/* The next number of the list; false if there is none where one must be. */
+/* The next number of the list; false if there is none where one is required. */
 static bool next_pid(const char **list, pid_t *out)
 {
 	char word[16];
@@ -134,7 +134,7 @@ static bool is_known(const struct running *running, pid_t pid)
 	return false;
 }
 
-/* The descriptor comes first: what is checked afterwards is true of the process that it holds. */
+/* The descriptor comes first, so that later checks are about the process that it refers to. */
 static int add(struct running *running, pid_t pid, struct problem *problem)
 {
 	int fd, err;
@@ -157,7 +157,8 @@ static int add(struct running *running, pid_t pid, struct problem *problem)
 	return 0;
 }
 
-/* A descriptor for each process and file: as many as may be. There is no program to inherit it. */
+/* As many descriptors as possible: one for each process and file. No program will inherit the
+ * limit. */
 static void allow_descriptors(void)
 {
 	struct rlimit limit;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* snapshot.c: what a running process has mapped executable already, read from /proc. */
+/* snapshot.c: the executable mappings of a running process, read from /proc. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,7 +20,8 @@
 #define TURN_NS  UINT64_C(5000000)
 #define USER_END (UINT64_C(1) << 47) /* the kernel's own page lies above */
 
-/* A line like "7f01-7f02 r-xp 00001000 fe:01 1234   /lib/libc.so.6"; 0 if it is of no interest. */
+/* Parses a line like "7f01-7f02 r-xp 00001000 fe:01 1234   /lib/libc.so.6"; 0 if it is of no
+ * interest. */
 static int parse_line(char *line, struct event_mmap *event, const char **path)
 {
 	uint64_t start, end;
@@ -56,7 +57,7 @@ static void report(struct event_mmap *event, const char *path, snapshot_visit *v
 	visit(context, &to.event, to.name);
 }
 
-/* What is to be said of each line. */
+/* How to report each line. */
 struct snapshot {
 	uint32_t proc_pid;
 	uint64_t time;
@@ -107,9 +108,9 @@ int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 
 struct reading {
 	struct snapshot wanted;
-	snapshot_done *done; /* NULL: there is none */
+	snapshot_done *done; /* NULL: unused */
 	bool opened;
-	FILE *file; /* NULL: not there, or it could not be had */
+	FILE *file; /* NULL: not there yet, or failed */
 };
 
 struct snapshots {
@@ -170,7 +171,7 @@ int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_
 	return err;
 }
 
-/* False: the time is over. */
+/* False: time is up. */
 static bool take_lines(struct reading *reading, uint64_t end)
 {
 	struct snapshot wanted = reading->wanted;
@@ -185,7 +186,7 @@ static bool take_lines(struct reading *reading, uint64_t end)
 	free(line);
 	if (!over)
 		return false;
-	/* It may begin another one. */
+	/* It may start another one. */
 	close_reading(reading);
 	done(wanted.context);
 	return true;
@@ -201,7 +202,7 @@ bool snapshots_turn(struct snapshots *snapshots)
 	return true;
 }
 
-/* Had it begun by then? Its number may be another one's now; begins are known to two seconds. */
+/* Had it begun by then? Its pid may be another process's now; begins are known to two seconds. */
 static bool was_there(const struct code_owner *owner, uint64_t time)
 {
 	const int64_t second = 1000000000, slack = 2;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* world.c: what exists, as the rings report it: keeps the table of processes, notifies subscribers.
- */
+/* world.c: applies events to the process table at once, and notifies subscribers. */
 #include "world.h"
 
 #include <errno.h>
@@ -13,13 +12,13 @@ struct world {
 	struct world_sources sources;
 	struct newcomers *newcomers;
 	struct buffer
-		unannounced; /* uint32_t[]: indices of processes that may have missed starts */
+		unannounced; /* uint32_t[]: indices of processes whose start may have been lost */
 	struct world_subscriber subscribers[WORLD_SUBSCRIBERS];
 	size_t n_subscribers;
 	uint64_t lost;
 };
 
-/* Calls a function of each subscriber that has it. */
+/* Calls one callback of each subscriber that has it. */
 #define NOTIFY(world, function, ...)                                                    \
 	do {                                                                            \
 		for (size_t i_ = 0; i_ < (world)->n_subscribers; i_++)                  \
@@ -106,7 +105,7 @@ static void forks(struct world *world, const struct event_header *header)
 	NOTIFY(world, forks, child, header->pid);
 }
 
-/* A thread that was there before, of a process that may be known by another one. */
+/* An existing thread, whose process may be known from another one. */
 static void is_found(struct world *world, const struct event_header *header)
 {
 	const struct event_task *event = (const void *)header;
@@ -151,8 +150,8 @@ static const struct {
 	[EVENT_exit] = {exits, sizeof(struct event_exit)},
 };
 
-/* The process of an event is known from now on; if it is new, it may have been missed. */
-static void meet(struct world *world, const struct event_header *event)
+/* Adds the process of an event; if it is new, its start may have been lost. */
+static void add_process(struct world *world, const struct event_header *event)
 {
 	struct process *process = processes_find(world->processes, event->process);
 
@@ -167,7 +166,7 @@ static void meet(struct world *world, const struct event_header *event)
 void world_event(struct world *world, const struct event_header *event, size_t size)
 {
 	if (event->process)
-		meet(world, event);
+		add_process(world, event);
 	if (event->code < sizeof(changes) / sizeof(changes[0]) && changes[event->code].take &&
 	    size >= changes[event->code].size)
 		changes[event->code].take(world, event);
@@ -192,7 +191,7 @@ void world_children(struct world *world, uint64_t latest, bool settled)
 		newcomers_read_children(world->newcomers, latest);
 }
 
-/* A process that exists, but was not announced, is found as those are that ran before. */
+/* A process that exists, but was not announced, is looked up like those that ran before. */
 static void find_missed(const struct world *world, const struct process *process,
 			world_found *found, void *context)
 {
@@ -204,9 +203,9 @@ static void find_missed(const struct world *world, const struct process *process
 }
 
 /*
- * The kernel side announces a process before the process does anything that is recorded. So one
- * with an event from before a moment after which all rings were emptied is announced by now, or
- * never.
+ * The kernel side announces a process before the process does anything that is recorded. If a
+ * process has an event from before some moment, and all rings were emptied since, its announcement
+ * has arrived by now, or never will.
  */
 static void settle_missed(struct world *world, uint64_t until, world_found *found, void *context)
 {
@@ -246,7 +245,7 @@ static bool is_there(void *context, const struct process *process)
 	return sweep->is_there(sweep->context, process);
 }
 
-/* Its end was lost. Another process may have its number by now, whose end this is not. */
+/* Its end was lost. Another process may have its pid by now, and that one has not ended. */
 static void gone(void *context, struct process *process)
 {
 	const struct sweep *sweep = context;
