@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry_parts.h: private to carry*.c: what is kept of the files before. */
+/* carry_parts.h: private to carry*.c and join_notes.c: what is kept of the files before. */
 #ifndef GCPROF_CARRY_PARTS_H
 #define GCPROF_CARRY_PARTS_H
 
@@ -99,15 +99,12 @@ static inline uint64_t carry_at(const struct record *record, size_t offset)
 	return value;
 }
 
-/* With whom a record is noted, NULL: it is not known; and its key among the notes there. */
+/* With whom a record is noted, NULL: it is not known; and its key among the notes there. Where a
+ * rule is not for many, `owner` may be NULL. */
 struct thing *carry_owner(const struct carry *carry, const struct record *record);
 uint64_t carry_key(const struct record *record, struct thing *owner);
 
 /* --- notes (carry_notes.c) --- */
-
-/* A record packed by itself, and taken apart: BYTES point into the packed one. */
-int carry_pack(struct carry *carry, const struct record *record, struct buffer *out);
-int carry_unpack(struct carry *carry, const void *data, size_t size, struct record *record);
 
 static inline struct thing *carry_find(const struct carry *carry, enum record_ref kind, uint64_t id)
 {

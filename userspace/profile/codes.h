@@ -17,6 +17,7 @@ enum end_reason {
 	END_GONE = 5,     /* all programs that were attached to ended */
 	END_NEXT = 6,     /* the recording goes on in another file */
 	END_SNAPSHOT = 7, /* it goes on, and this is what was kept of it */
+	END_MERGED = 8,   /* of several recordings, each of which ended by itself */
 };
 
 /* One word for programs: lost, cut, held; unknown for any other number. */

@@ -16,6 +16,12 @@ struct summary_pair {
 	char *value;
 };
 
+/* A file that a merged profile was made of: the record, whose texts are these. */
+struct summary_source {
+	struct record_source record;
+	char *path, *host, *command;
+};
+
 struct summary_stream {
 	bool known;
 	bool attached;
@@ -35,23 +41,23 @@ struct summary_loss {
 /* Texts end with a zero. */
 struct summary {
 	struct profile_status status;
-	struct buffer facts;     /* struct summary_pair[]: meta records */
-	struct buffer command;   /* the same: argument records */
-	struct buffer clocks;    /* struct record_clock[] */
-	struct buffer runtimes;  /* struct summary_pair[]: name and version, what is not seen */
-	struct buffer providers; /* the same, of probes */
-	struct buffer texts;     /* private: strings, each with a zero, the first ones alone */
-	struct buffer text_at;   /* private: uint32_t[], by string: where that is in `texts` */
+	struct buffer facts;       /* struct summary_pair[]: meta records */
+	struct buffer command;     /* the same: argument records */
+	struct buffer clocks;      /* struct record_clock[] */
+	struct buffer runtimes;    /* struct summary_pair[]: name and version, what is not seen */
+	struct buffer providers;   /* the same, of probes */
+	struct buffer sources;     /* struct summary_source[] */
+	struct buffer window_ends; /* private: uint64_t[], by recording: of its last window */
+	struct buffer texts;       /* private: strings, each with a zero, the first ones alone */
+	struct buffer text_at;     /* private: uint32_t[], by string: where that is in `texts` */
 	struct record_recording recording;
 	bool has_recording;
 	struct record_end end;
 	bool has_end;
 	uint64_t last_time; /* of any record */
 	struct {
-		uint64_t end;       /* of the last one; 0: none */
-		uint64_t traced_ns; /* system calls were traced */
-		uint64_t
-			untraced_ns; /* and between two windows, or after the last, they were not */
+		uint64_t traced_ns;   /* system calls were traced */
+		uint64_t untraced_ns; /* and between two windows, or after the last, not */
 	} tracing;
 	struct summary_stream streams[SUMMARY_STREAMS];
 	struct summary_loss losses[SUMMARY_LOSSES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sums.h: records whose figures are sums since a recording began: what they grew by. */
+/* sums.h: records whose figures are sums since a recording began: what they grew by, and back. */
 #ifndef GCPROF_SUMS_H
 #define GCPROF_SUMS_H
 
@@ -17,5 +17,8 @@ bool sums_are_in(enum record_kind kind);
  * bucket begins that it is in. `room` holds what BYTES point to then. 0 or -ENOMEM.
  */
 int sums_subtract(struct record *record, const struct record *base, struct buffer *room);
+
+/* Adds those of `base`, which came before; of the longest the longer one. */
+int sums_add(struct record *record, const struct record *base, struct buffer *room);
 
 #endif
