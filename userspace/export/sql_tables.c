@@ -143,6 +143,7 @@ static int put_processes(struct sql *sql, const struct pass *pass)
 			.name = text(process->name),
 			.time = integer(process->time),
 			.title = text(process->title),
+			.recording = reference(process->recording),
 		};
 		error = database_put(sql->database, TABLE_processes, &row);
 	}

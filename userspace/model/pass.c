@@ -164,8 +164,21 @@ static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->model->run.end_reason = record->reason;
 	pass->model->run.status = record->status;
-	pass->syscalls.end = record->time;
-	return 0;
+	/* In a merged profile of several each has an end of its own. */
+	return record->reason == END_MERGED
+		       ? 0
+		       : call_windows_end(&pass->syscalls.windows, 0, record->time);
+}
+
+static int take_source(struct pass *pass, const struct record_source *record)
+{
+	struct model_run *run = &pass->model->run;
+
+	run->files++;
+	run->incomplete += record->state != 0;
+	if (record->recording > run->recordings)
+		run->recordings = record->recording;
+	return call_windows_end(&pass->syscalls.windows, record->recording, record->end);
 }
 
 /* Why stacks are not whole. */
@@ -387,6 +400,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return waits_usage(pass, &record->usage);
 	case RECORD_loss:
 		return take_loss(pass, &record->loss);
+	case RECORD_source:
+		return take_source(pass, &record->source);
 	case RECORD_end:
 		return take_end(pass, &record->end);
 	default:

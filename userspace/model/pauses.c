@@ -212,17 +212,22 @@ void pauses_wait(struct pass *pass, const struct record_wait *record)
 		welcome_all(pass, &guest);
 }
 
+static void add_traced(const struct pass *pass, struct long_pause *pause,
+		       const struct record_call_window *record)
+{
+	if (tasks_find_process(&pass->tasks, pause->process)->recording == record->recording)
+		pause->guests.sums.traced_ns += overlap(pause, record->begin, record->end);
+}
+
 void pauses_window(struct pass *pass, const struct record_call_window *record)
 {
 	struct open_gcs *open = &pass->cycles.open;
 	struct pauses *pauses = &pass->pauses;
 
 	for (size_t i = 0; i < open->count; i++)
-		open->items[i].pause.guests.sums.traced_ns +=
-			overlap(&open->items[i].pause, record->begin, record->end);
+		add_traced(pass, &open->items[i].pause, record);
 	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
-		pauses->longest[i].guests.sums.traced_ns +=
-			overlap(&pauses->longest[i], record->begin, record->end);
+		add_traced(pass, &pauses->longest[i], record);
 }
 
 static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)

@@ -168,23 +168,29 @@ static void note_gap(struct pass *pass, uint64_t from, uint64_t to)
 
 int syscalls_window(struct pass *pass, const struct record_call_window *record)
 {
-	note_gap(pass, pass->syscalls.windows.end, record->begin);
-	return call_windows_add(&pass->syscalls.windows, record);
+	uint64_t gap = 0;
+	int err = call_windows_add(&pass->syscalls.windows, record, &gap);
+
+	note_gap(pass, gap, record->begin);
+	return err;
 }
 
 int syscalls_cpu(struct pass *pass, const struct record_call_cpu *record)
 {
-	if (!tasks_find_process(&pass->tasks, record->process))
+	const struct process *process = tasks_find_process(&pass->tasks, record->process);
+
+	if (!process)
 		return -EBADMSG;
-	return call_windows_cpu(&pass->syscalls.windows, record);
+	return call_windows_cpu(&pass->syscalls.windows, process->recording, record);
 }
 
 int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 {
+	const struct process *process = tasks_find_process(&pass->tasks, record->process);
 	double more[CALL_FIGURES];
 	struct call *call;
 
-	if (!tasks_find_process(&pass->tasks, record->process))
+	if (!process)
 		return -EBADMSG;
 	call = calls_get(&pass->syscalls.totals, record->process, record->number & UINT32_MAX);
 	if (!call)
@@ -201,7 +207,8 @@ int syscalls_total(struct pass *pass, const struct record_syscall_total *record)
 	call->wait_ns = record->wait_ns;
 	call->wait_max = record->wait_max;
 	histogram_read(record->histogram, call->histogram);
-	return call_windows_calls(&pass->syscalls.windows, record->process, call->number, more);
+	return call_windows_calls(&pass->syscalls.windows, process->recording, record->process,
+				  call->number, more);
 }
 
 void call_merge(struct call *into, const struct call *from)
@@ -301,8 +308,8 @@ static void share_out_gaps(struct pass *pass)
 
 		if (!process)
 			continue;
-		process->calls += call_windows_of(windows, id, CALL_COUNT);
-		process->call_ns += call_windows_of(windows, id, CALL_NS);
+		process->calls += call_windows_of(windows, process->recording, id, CALL_COUNT);
+		process->call_ns += call_windows_of(windows, process->recording, id, CALL_NS);
 	}
 }
 
@@ -475,15 +482,16 @@ static struct estimate estimate_sum(const struct call_windows *windows, enum cal
 
 static void add_tracing(const struct call_windows *windows, struct model *model)
 {
+	const struct window_times times = call_windows_times(windows);
 	struct model_tracing *out = &model->tracing;
 
-	if (windows->gaps_ns <= 0)
+	if (times.gaps_ns <= 0)
 		return;
 	out->gaps = true;
-	out->windows = windows->windows;
-	out->traced_ns = plus(0, windows->traced_ns);
-	out->untraced_ns = plus(0, windows->gaps_ns);
-	out->estimated = windows->gaps > 0;
+	out->windows = times.windows;
+	out->traced_ns = plus(0, times.traced_ns);
+	out->untraced_ns = plus(0, times.gaps_ns);
+	out->estimated = times.estimated;
 	out->count = estimate_sum(windows, CALL_COUNT, (double)model->syscall_count);
 	out->time = estimate_sum(windows, CALL_NS, (double)model->syscall_ns);
 }
@@ -573,8 +581,9 @@ int syscalls_finish(struct pass *pass)
 	struct model *model = pass->model;
 	int error = 0;
 
-	note_gap(pass, syscalls->windows.end, syscalls->end);
-	call_windows_finish(&syscalls->windows, syscalls->end);
+	for (const struct window_set *set = syscalls->windows.sets; set; set = set->next)
+		note_gap(pass, set->end, set->recording_end);
+	call_windows_finish(&syscalls->windows);
 	if (!pass->selection)
 		error = add_all(pass);
 	if (!error)
