@@ -102,6 +102,38 @@ static void put_runtimes(const char *label, const struct buffer *pairs)
 	}
 }
 
+static const char *state_of(const struct record_source *source)
+{
+	return profile_state_name(source->state <= PROFILE_DAMAGED
+					  ? (enum profile_state)source->state
+					  : PROFILE_DAMAGED);
+}
+
+/* "merged        #1 12.3 s from 0.000 s on, complete, host vm, part 2: a.data (./app)" */
+static void put_sources(const struct summary *summary)
+{
+	const struct summary_source *all = (const void *)summary->sources.data;
+
+	for (size_t i = 0; i < summary->sources.size / sizeof(*all); i++) {
+		const struct record_source *source = &all[i].record;
+
+		put_label(i ? "" : "merged");
+		printf("recording %" PRIu64 ", %.3f s from %.3f s on, %s", source->recording,
+		       (double)(source->end - source->begin) / 1e9,
+		       (double)(int64_t)(source->begin - summary->recording.start) / 1e9,
+		       state_of(source));
+		if (source->part)
+			printf(", part %" PRIu64, source->part);
+		printf("\n%-16s", "");
+		put_text(all[i].path);
+		printf(" of ");
+		put_text(all[i].host);
+		printf(": ");
+		put_word(all[i].command);
+		putchar('\n');
+	}
+}
+
 static void put_end(const struct summary *summary)
 {
 	int status = (int)summary->end.status;
@@ -247,6 +279,7 @@ static void print_text(const char *path, const struct summary *summary)
 {
 	put_file(path, summary);
 	put_pairs(summary);
+	put_sources(summary);
 	put_runtimes("runtime", &summary->runtimes);
 	put_runtimes("provider", &summary->providers);
 	put_recording(summary);
@@ -312,6 +345,29 @@ static void json_runtimes(const char *label, const struct buffer *pairs)
 		printf(",\"note\":");
 		json_string(runtimes[i].value);
 		putchar('}');
+	}
+	putchar(']');
+}
+
+static void json_sources(const struct summary *summary)
+{
+	const struct summary_source *all = (const void *)summary->sources.data;
+
+	printf(",\"merged\":[");
+	for (size_t i = 0; i < summary->sources.size / sizeof(*all); i++) {
+		const struct record_source *source = &all[i].record;
+
+		printf("%s{\"file\":", i ? "," : "");
+		json_string(all[i].path);
+		printf(",\"host\":");
+		json_string(all[i].host);
+		printf(",\"command\":");
+		json_string(all[i].command);
+		printf(",\"recording\":%" PRIu64 ",\"part\":%" PRIu64 ",\"state\":\"%s\""
+		       ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"shift\":%" PRId64
+		       ",\"realtime\":%" PRIu64 "}",
+		       source->recording, source->part, state_of(source), source->begin,
+		       source->end, source->shift, source->realtime);
 	}
 	putchar(']');
 }
@@ -393,6 +449,7 @@ static void print_json(const char *path, const struct summary *summary)
 {
 	json_status(path, summary);
 	json_pairs(summary);
+	json_sources(summary);
 	json_runtimes("runtime", &summary->runtimes);
 	json_runtimes("provider", &summary->providers);
 	json_recording(summary);

@@ -12,6 +12,7 @@ extern const struct command cmd_diff;
 extern const struct command cmd_export;
 extern const struct command cmd_query;
 extern const struct command cmd_import;
+extern const struct command cmd_merge;
 extern const struct command cmd_view;
 extern const struct command cmd_top;
 extern const struct command cmd_info;

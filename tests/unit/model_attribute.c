@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "model/gc/attribute.h"
+#include "model/world/charging.h"
 #include "synthetic.h"
 
 enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4 };

@@ -71,12 +71,13 @@ static void put(struct spent *spent, bool traced)
 		.begin = spent->since, .end = spent->now, .call_ns = COST_NS};
 	const double calls = (double)(spent->traced - spent->put);
 	const double more[CALL_FIGURES] = {calls, 100 * calls};
+	uint64_t gap;
 
 	*(traced ? &spent->cpu.traced_ns : &spent->cpu.untraced_ns) += spent->now - spent->since;
-	CHECK_EQ(call_windows_calls(&spent->windows, 1, CALL, more), 0);
-	CHECK_EQ(call_windows_cpu(&spent->windows, &spent->cpu), 0);
+	CHECK_EQ(call_windows_calls(&spent->windows, 0, 1, CALL, more), 0);
+	CHECK_EQ(call_windows_cpu(&spent->windows, 0, &spent->cpu), 0);
 	if (traced)
-		CHECK_EQ(call_windows_add(&spent->windows, &window), 0);
+		CHECK_EQ(call_windows_add(&spent->windows, &window, &gap), 0);
 	spent->since = spent->now;
 	spent->put = spent->traced;
 }
@@ -124,7 +125,8 @@ static bool holds(struct pattern pattern, uint64_t seed)
 		    (was && spent.now - spent.since >= 1000 * MS))
 			put(&spent, was);
 	}
-	call_windows_finish(&spent.windows, spent.now);
+	CHECK_EQ(call_windows_end(&spent.windows, 0, spent.now), 0);
+	call_windows_finish(&spent.windows);
 	CHECK(call_windows_estimate(&spent.windows, CALL, CALL_COUNT, (double)spent.traced,
 				    &calls));
 	call_windows_free(&spent.windows);

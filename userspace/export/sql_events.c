@@ -402,6 +402,24 @@ static int take_loss(struct sql *sql, const struct world *world, const struct re
 	return put_marker(sql, world, marker("loss", record->time, name, record->count), 0);
 }
 
+static int take_source(struct sql *sql, const struct world *world,
+		       const struct record_source *record)
+{
+	struct arena *arena = world->model->arena;
+	struct row_sources row = {
+		.id = integer(sql_next(sql, TABLE_sources)),
+		.recording = integer(record->recording),
+		.file = text(name_clean(arena, record->path)),
+		.host = text(name_clean(arena, record->host)),
+		.command = text(name_clean(arena, record->command)),
+		.start = integer(record->begin),
+		.finish = integer(record->end),
+		.realtime = reference(record->realtime),
+	};
+
+	return database_put(sql->database, TABLE_sources, &row);
+}
+
 static int take_window(struct sql *sql, const struct record_call_window *record)
 {
 	struct row_call_windows row = {
@@ -409,6 +427,7 @@ static int take_window(struct sql *sql, const struct record_call_window *record)
 		.start = integer(record->begin),
 		.finish = integer(record->end),
 		.call_ns = integer(record->call_ns),
+		.recording = reference(record->recording),
 	};
 
 	return database_put(sql->database, TABLE_call_windows, &row);
@@ -509,6 +528,8 @@ int sql_event(struct sql *sql, const struct world *world, const struct event *ev
 		return take_heap_site(sql, world, &record->heap_site);
 	case RECORD_loss:
 		return take_loss(sql, world, &record->loss);
+	case RECORD_source:
+		return take_source(sql, world, &record->source);
 	case RECORD_clock:
 		return take_clock(sql, &record->clock);
 	case RECORD_meta:

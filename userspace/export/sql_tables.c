@@ -144,6 +144,7 @@ static int put_processes(struct sql *sql, const struct world *world)
 			.name = text(process->name),
 			.time = integer(process->time),
 			.title = text(process->title),
+			.recording = reference(process->recording),
 		};
 		error = database_put(sql->database, TABLE_processes, &row);
 	}

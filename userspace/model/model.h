@@ -37,6 +37,7 @@ const char *runtime_name(enum runtime runtime);
 struct model_stream {
 	const char *name;
 	const char *why_not; /* NULL if attached or if the profile does not say */
+	const char *partly; /* of a merged profile: which file does not have it, and why; or NULL */
 	bool attached;
 	uint64_t events; /* records of it in the file */
 	uint64_t lost;   /* events that are missing, known so far */
@@ -88,6 +89,9 @@ struct model_run {
 	uint64_t realtime;     /* of the start, ns since 1970; 0: unknown */
 	uint64_t frequency;    /* of the timer; 0: none */
 	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU; 0: none */
+	uint64_t files;        /* that it was merged of; 0: it was not */
+	uint64_t recordings;   /* that these are of */
+	uint64_t incomplete;   /* files of which something is missing */
 	uint64_t part;         /* number of the file of a recording in several, from 1; else 0 */
 	uint64_t end_reason;   /* as in the end record; 0: there is none */
 	uint64_t status;       /* wait status, only with END_EXITED */

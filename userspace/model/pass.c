@@ -78,8 +78,21 @@ static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->world.model->run.end_reason = record->reason;
 	pass->world.model->run.status = record->status;
-	pass->syscalls.end = record->time;
-	return 0;
+	/* In a merged profile each recording has its own end. */
+	return record->reason == END_MERGED
+		       ? 0
+		       : call_windows_end(&pass->syscalls.windows, 0, record->time);
+}
+
+static int take_source(struct pass *pass, const struct record_source *record)
+{
+	struct model_run *run = &pass->world.model->run;
+
+	run->files++;
+	run->incomplete += record->state != 0;
+	if (record->recording > run->recordings)
+		run->recordings = record->recording;
+	return call_windows_end(&pass->syscalls.windows, record->recording, record->end);
 }
 
 /* Why stacks are not whole. */
@@ -350,7 +363,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_call_cpu:
 		return syscalls_call_cpu(&pass->syscalls, &pass->world, &record->call_cpu);
 	case RECORD_call_window:
-		pauses_window(&pass->pauses, &record->call_window);
+		pauses_window(&pass->pauses, &pass->world, &record->call_window);
 		return syscalls_window(&pass->syscalls, &pass->world, &record->call_window);
 	case RECORD_wait:
 		return take_wait(pass, &record->wait);
@@ -361,6 +374,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return take_usage(pass, &record->usage);
 	case RECORD_loss:
 		return take_loss(pass, &record->loss);
+	case RECORD_source:
+		return take_source(pass, &record->source);
 	case RECORD_end:
 		return take_end(pass, &record->end);
 	default:

@@ -75,7 +75,7 @@ static int keep(struct carry *carry, const struct record *record)
 {
 	enum record_ref kind = record_defines(record->kind);
 	uint64_t id = record->string.id; /* the first field of all of these */
-	int err = carry_pack(carry, record, &carry->packed);
+	int err = codec_pack(&carry->codec, record, &carry->packed);
 	struct thing *thing;
 
 	if (err || carry_find(carry, kind, id))
@@ -180,7 +180,7 @@ static int write_name(struct carry *carry, const struct record_exec *exec)
 	const struct thing *path = carry_find(carry, REF_string, exec->path);
 	struct record string, comm = {.kind = RECORD_comm, .comm = {.time = carry->begin}};
 	struct bytes *text = &string.string.text;
-	int err = path ? carry_unpack(carry, path->packed, path->size, &string) : -ENOENT;
+	int err = path ? codec_unpack(&carry->codec, path->packed, path->size, &string) : -ENOENT;
 	const char *slash = err ? NULL : memrchr(text->data, '/', text->size);
 
 	err = err ? err : localize(carry, REF_thread, exec->thread, &comm.comm.thread);
@@ -202,7 +202,7 @@ static int write_notes(struct carry *carry, const struct thing *owner)
 	for (const struct note *note = owner->first; note && !err; note = note->next) {
 		if (carry_rules[note->kind].action == ACTION_SUM)
 			continue;
-		err = carry_unpack(carry, note->last.data, note->last.size, &record);
+		err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
 		if (carry_rules[note->kind].at_begin)
 			set_begin(carry, &record);
 		if (record.kind == RECORD_call_window)
@@ -223,7 +223,8 @@ static int write_notes(struct carry *carry, const struct thing *owner)
 static int define(struct carry *carry, struct thing *thing)
 {
 	struct record record;
-	int err = carry_unpack(carry, thing->packed, thing->size, &record);
+	uint64_t *common;
+	int err = codec_unpack(&carry->codec, thing->packed, thing->size, &record);
 
 	thing->local = 0;
 	/* A process is the child of none of its children; a thread may be defined by what is noted
@@ -241,6 +242,9 @@ static int define(struct carry *carry, struct thing *thing)
 	if (thing->kind == REF_process)
 		set_begin(carry, &record);
 	record.string.id = thing->local = ++carry->last_local[thing->kind];
+	common = record_common(&record);
+	if (common)
+		*common = thing->id;
 	err = carry->write(carry->context, &record);
 	return err ? err : write_notes(carry, thing);
 }
@@ -251,11 +255,11 @@ static int define(struct carry *carry, struct thing *thing)
 static int write_sum(struct carry *carry, struct note *note)
 {
 	struct record record, base;
-	int err = carry_unpack(carry, note->last.data, note->last.size, &record);
+	int err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
 
 	note->pending = false;
 	if (!err && note->base.size) {
-		err = carry_unpack(carry, note->base.data, note->base.size, &base);
+		err = codec_unpack(&carry->codec, note->base.data, note->base.size, &base);
 		err = err ? err : sums_subtract(&record, &base, &carry->room);
 	}
 	return err ? err : write_record(carry, record);
@@ -377,7 +381,7 @@ static int note_fork(struct carry *carry, const struct record_fork *fork)
 
 		if (!name)
 			continue;
-		err = carry_unpack(carry, name->last.data, name->last.size, &record);
+		err = codec_unpack(&carry->codec, name->last.data, name->last.size, &record);
 		*(kinds[i] == RECORD_comm ? &record.comm.thread : &record.exec.thread) =
 			fork->child;
 		err = err ? err : note_put(carry, child, &record, 0);
@@ -445,7 +449,7 @@ static int note_call(struct carry *carry, const struct record_syscall *call)
 	if (!note || note->file == carry->file)
 		return 0;
 	/* What it points to stays, as what is to be subtracted. */
-	err = carry_unpack(carry, note->last.data, note->last.size, &record);
+	err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
 	record.syscall_total.time = call->time;
 	return err ? err : put_sum(carry, process, &record);
 }

@@ -7,28 +7,6 @@
 
 #define NOTES_LIMIT ((size_t)64 << 20) /* bytes */
 
-int carry_pack(struct carry *carry, const struct record *record, struct buffer *out)
-{
-	memset(carry->codec.previous[record->kind], 0, sizeof(carry->codec.previous[0]));
-	carry->codec.time = 0;
-	out->size = 0;
-	return codec_encode(&carry->codec, record, out);
-}
-
-int carry_unpack(struct carry *carry, const void *data, size_t size, struct record *record)
-{
-	struct cursor cursor = cursor_make(data, size);
-	uint64_t code, length;
-
-	if (!cursor_varint(&cursor, &code) || !cursor_varint(&cursor, &length) ||
-	    code >= RECORD_CODES)
-		return -EBADMSG;
-	memset(carry->codec.previous[code], 0, sizeof(carry->codec.previous[0]));
-	carry->codec.time = 0;
-	memset(record, 0, sizeof(*record));
-	return codec_decode(&carry->codec, (unsigned)code, cursor, record);
-}
-
 static struct note_key note_key(const struct thing *owner, enum record_kind kind, uint64_t key)
 {
 	return (struct note_key){owner->id, owner->kind, kind, key};
@@ -101,7 +79,7 @@ int note_put(struct carry *carry, struct thing *owner, const struct record *reco
 	if (!note)
 		return -ENOMEM;
 	before = note->last.capacity;
-	err = carry_pack(carry, record, &note->last);
+	err = codec_pack(&carry->codec, record, &note->last);
 	carry->note_bytes += note->last.capacity - before;
 	return err;
 }

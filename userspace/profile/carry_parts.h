@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry_parts.h: private to carry*.c: the state kept from previous files. */
+/* carry_parts.h: private to carry*.c and join_notes.c: the state kept from previous files. */
 #ifndef GCPROF_CARRY_PARTS_H
 #define GCPROF_CARRY_PARTS_H
 
@@ -99,15 +99,12 @@ static inline uint64_t carry_at(const struct record *record, size_t offset)
 	return value;
 }
 
-/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
+/* The owner of a record's note (NULL: unknown), and the note's key with that owner. `owner` may be
+ * NULL if the rule is not for many. */
 struct thing *carry_owner(const struct carry *carry, const struct record *record);
 uint64_t carry_key(const struct record *record, struct thing *owner);
 
 /* --- notes (carry_notes.c) --- */
-
-/* Packs a record by itself, and unpacks it: BYTES then point into the packed data. */
-int carry_pack(struct carry *carry, const struct record *record, struct buffer *out);
-int carry_unpack(struct carry *carry, const void *data, size_t size, struct record *record);
 
 static inline struct thing *carry_find(const struct carry *carry, enum record_ref kind, uint64_t id)
 {

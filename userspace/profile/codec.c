@@ -182,3 +182,29 @@ int codec_decode(struct codec *codec, unsigned code, struct cursor payload, stru
 	}
 	return 0;
 }
+
+static void begin_alone(struct codec *codec, unsigned code)
+{
+	memset(codec->previous[code], 0, sizeof(codec->previous[0]));
+	codec->time = 0;
+}
+
+int codec_pack(struct codec *codec, const struct record *record, struct buffer *out)
+{
+	begin_alone(codec, record->kind);
+	out->size = 0;
+	return codec_encode(codec, record, out);
+}
+
+int codec_unpack(struct codec *codec, const void *data, size_t size, struct record *record)
+{
+	struct cursor cursor = cursor_make(data, size);
+	uint64_t code, length;
+
+	if (!cursor_varint(&cursor, &code) || !cursor_varint(&cursor, &length) ||
+	    code >= RECORD_CODES)
+		return -EBADMSG;
+	begin_alone(codec, (unsigned)code);
+	memset(record, 0, sizeof(*record));
+	return codec_decode(codec, (unsigned)code, cursor, record);
+}

@@ -30,4 +30,9 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
  */
 int codec_decode(struct codec *codec, unsigned code, struct cursor payload, struct record *record);
 
+/* A record by itself, in place of what `out` had; and back. The codec is of no use for others then.
+ */
+int codec_pack(struct codec *codec, const struct record *record, struct buffer *out);
+int codec_unpack(struct codec *codec, const void *data, size_t size, struct record *record);
+
 #endif

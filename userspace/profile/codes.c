@@ -25,7 +25,7 @@ const char *end_reason_name(uint64_t reason)
 		[END_EXITED] = "program ended",   [END_INTERRUPTED] = "interrupted",
 		[END_DURATION] = "duration over", [END_ERROR] = "error",
 		[END_GONE] = "all ended",         [END_NEXT] = "goes on",
-		[END_SNAPSHOT] = "snapshot",
+		[END_SNAPSHOT] = "snapshot",      [END_MERGED] = "merged",
 	};
 
 	return NAME_OF(names, reason);

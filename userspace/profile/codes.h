@@ -17,6 +17,7 @@ enum end_reason {
 	END_GONE = 5,     /* all attached programs ended */
 	END_NEXT = 6,     /* the recording continues in another file */
 	END_SNAPSHOT = 7, /* the recording continues; this file is the part that was kept */
+	END_MERGED = 8,   /* several recordings, each of which ended by itself */
 };
 
 /* A word for programs to parse: lost, cut, held; unknown for any other number. */

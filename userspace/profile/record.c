@@ -24,15 +24,16 @@ unsigned record_stream(enum record_kind kind)
 
 /* fields_alloc[], fields_cpu[] ... */
 #define RECORD(code_, name_, doc_) static const struct field_info fields_##name_[] = {
-#define FIELD(kind_, in_, name_, doc_, to_) \
-	{#name_, kind_, offsetof(struct record, in_.name_), doc_, REF_##to_},
-#define UINT(in_, name_, doc_)           FIELD(FIELD_UINT, in_, name_, doc_, none)
-#define INT(in_, name_, doc_)            FIELD(FIELD_INT, in_, name_, doc_, none)
-#define TIME(in_, name_, doc_)           FIELD(FIELD_TIME, in_, name_, doc_, none)
-#define DELTA(in_, name_, doc_)          FIELD(FIELD_DELTA, in_, name_, doc_, none)
-#define BYTES(in_, name_, doc_)          FIELD(FIELD_BYTES, in_, name_, doc_, none)
-#define REF(in_, name_, to_, doc_)       FIELD(FIELD_UINT, in_, name_, doc_, to_)
-#define REF_DELTA(in_, name_, to_, doc_) FIELD(FIELD_DELTA, in_, name_, doc_, to_)
+#define FIELD(kind_, in_, name_, doc_, to_, time_) \
+	{#name_, kind_, offsetof(struct record, in_.name_), doc_, REF_##to_, time_},
+#define UINT(in_, name_, doc_)           FIELD(FIELD_UINT, in_, name_, doc_, none, false)
+#define INT(in_, name_, doc_)            FIELD(FIELD_INT, in_, name_, doc_, none, false)
+#define TIME(in_, name_, doc_)           FIELD(FIELD_TIME, in_, name_, doc_, none, true)
+#define DELTA(in_, name_, doc_)          FIELD(FIELD_DELTA, in_, name_, doc_, none, false)
+#define WHEN(in_, name_, doc_)           FIELD(FIELD_DELTA, in_, name_, doc_, none, true)
+#define BYTES(in_, name_, doc_)          FIELD(FIELD_BYTES, in_, name_, doc_, none, false)
+#define REF(in_, name_, to_, doc_)       FIELD(FIELD_UINT, in_, name_, doc_, to_, false)
+#define REF_DELTA(in_, name_, to_, doc_) FIELD(FIELD_DELTA, in_, name_, doc_, to_, false)
 #define END_RECORD(name_) \
 	}                 \
 	;
@@ -63,6 +64,20 @@ enum record_ref record_defines(enum record_kind kind)
 		return REF_stack;
 	default:
 		return REF_none;
+	}
+}
+
+uint64_t *record_common(struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_process:
+		return &record->process.common;
+	case RECORD_thread:
+		return &record->thread.common;
+	case RECORD_kernel_frame:
+		return &record->kernel_frame.common;
+	default:
+		return NULL;
 	}
 }
 

@@ -3,6 +3,7 @@
 #ifndef GCPROF_RECORD_H
 #define GCPROF_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,7 @@ struct field_info {
 	size_t offset; /* in struct record */
 	const char *doc;
 	enum record_ref ref;
+	bool time; /* CLOCK_MONOTONIC */
 };
 
 struct record_info {
@@ -85,6 +87,9 @@ unsigned record_stream(enum record_kind kind);
 
 /* What records of a kind define; their first field is the id. */
 enum record_ref record_defines(enum record_kind kind);
+
+/* The field with the id that is the same in all files of a recording; NULL: the kind has none. */
+uint64_t *record_common(struct record *record);
 
 /* The description of a code from records.def; NULL if unknown. Never freed. */
 const struct record_info *record_info(unsigned code);

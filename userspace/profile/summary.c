@@ -7,9 +7,10 @@
 
 #include "summary.h"
 
-#define TEXT_MAX  (64 * 1024)
-#define PAIRS_MAX 4096 /* facts, and words of the command */
-#define CLOCK_MAX (1 << 20)
+#define TEXT_MAX    (64 * 1024)
+#define PAIRS_MAX   4096 /* facts, and words of the command */
+#define CLOCK_MAX   (1 << 20)
+#define SOURCES_MAX (1 << 16)
 
 /* Strings that are kept: what a recording calls its runtimes it says at the start. */
 #define STRINGS_MAX 16384
@@ -132,6 +133,35 @@ static int add_runtime(struct summary *summary, const struct record_runtime *rec
 	return add_pair(pairs, &key, (struct bytes){note, strlen(note)});
 }
 
+static int add_source(struct summary *summary, const struct record_source *record)
+{
+	struct summary_source source = {*record, copy(record->path), copy(record->host),
+					copy(record->command)};
+	int err = -ENOMEM;
+
+	if (source.path && source.host && source.command &&
+	    summary->sources.size / sizeof(source) < SOURCES_MAX)
+		err = buffer_append(&summary->sources, &source, sizeof(source));
+	if (!err)
+		return 0;
+	free(source.path);
+	free(source.host);
+	free(source.command);
+	return err;
+}
+
+static void free_sources(struct summary *summary)
+{
+	struct summary_source *all = (void *)summary->sources.data;
+
+	for (size_t i = 0; i < summary->sources.size / sizeof(*all); i++) {
+		free(all[i].path);
+		free(all[i].host);
+		free(all[i].command);
+	}
+	buffer_free(&summary->sources);
+}
+
 /* Remembers the latest time of all records. */
 static void note_time(struct summary *summary, const struct record *record)
 {
@@ -149,23 +179,56 @@ static void note_time(struct summary *summary, const struct record *record)
 	}
 }
 
-/* Looks that cannot be are left out. */
+/* The end of the last window of a recording; NULL: there are too many, or no memory. */
+static uint64_t *window_end(struct summary *summary, uint64_t recording)
+{
+	const uint64_t none = 0;
+
+	while (summary->window_ends.size <= recording * sizeof(none))
+		if (recording >= SOURCES_MAX ||
+		    buffer_append(&summary->window_ends, &none, sizeof(none)))
+			return NULL;
+	return (uint64_t *)(void *)summary->window_ends.data + recording;
+}
+
+/* Windows that cannot be are left out. */
 static void add_window(struct summary *summary, const struct record_call_window *window)
 {
-	if (window->end <= window->begin || window->begin < summary->tracing.end)
+	uint64_t *end = window_end(summary, window->recording);
+
+	if (!end || window->end <= window->begin || window->begin < *end)
 		return;
-	if (summary->tracing.end)
-		summary->tracing.untraced_ns += window->begin - summary->tracing.end;
+	if (*end)
+		summary->tracing.untraced_ns += window->begin - *end;
 	summary->tracing.traced_ns += window->end - window->begin;
-	summary->tracing.end = window->end;
+	*end = window->end;
+}
+
+static void add_rest(struct summary *summary, uint64_t recording, uint64_t time)
+{
+	const uint64_t *end = window_end(summary, recording);
+
+	if (end && *end && time > *end)
+		summary->tracing.untraced_ns += time - *end;
 }
 
 static void add_end(struct summary *summary, const struct record_end *end)
 {
+	const struct summary_source *sources = (const void *)summary->sources.data;
+	size_t count = summary->sources.size / sizeof(*sources);
+
 	summary->end = *end;
 	summary->has_end = true;
-	if (summary->tracing.end && end->time > summary->tracing.end)
-		summary->tracing.untraced_ns += end->time - summary->tracing.end;
+	add_rest(summary, 0, end->time);
+	/* Of several files of one recording the last one's counts. */
+	for (size_t i = 0; i < count; i++) {
+		bool last = true;
+
+		for (size_t j = i + 1; j < count && last; j++)
+			last = sources[j].record.recording != sources[i].record.recording;
+		if (last)
+			add_rest(summary, sources[i].record.recording, sources[i].record.end);
+	}
 }
 
 static int add_record(struct summary *summary, const struct record *record)
@@ -203,6 +266,8 @@ static int add_record(struct summary *summary, const struct record *record)
 		return add_string(summary, &record->string);
 	case RECORD_runtime:
 		return add_runtime(summary, &record->runtime);
+	case RECORD_source:
+		return add_source(summary, &record->source);
 	case RECORD_call_window:
 		add_window(summary, &record->call_window);
 		return 0;
@@ -233,6 +298,8 @@ void summary_free(struct summary *summary)
 	free_pairs(&summary->command);
 	free_pairs(&summary->runtimes);
 	free_pairs(&summary->providers);
+	free_sources(summary);
+	buffer_free(&summary->window_ends);
 	buffer_free(&summary->texts);
 	buffer_free(&summary->text_at);
 	buffer_free(&summary->clocks);

@@ -16,6 +16,12 @@ struct summary_pair {
 	char *value;
 };
 
+/* A file that a merged profile was made of: the record, whose texts are these. */
+struct summary_source {
+	struct record_source record;
+	char *path, *host, *command;
+};
+
 struct summary_stream {
 	bool known;
 	bool attached;
@@ -35,20 +41,21 @@ struct summary_loss {
 /* All texts are terminated by a zero. */
 struct summary {
 	struct profile_status status;
-	struct buffer facts;     /* struct summary_pair[]: meta records */
-	struct buffer command;   /* the same: argument records */
-	struct buffer clocks;    /* struct record_clock[] */
-	struct buffer runtimes;  /* struct summary_pair[]: name and version, note */
-	struct buffer providers; /* the same, for providers */
-	struct buffer texts;     /* private: zero-terminated strings, the first ones */
-	struct buffer text_at;   /* private: uint32_t[], by string: its offset in `texts` */
+	struct buffer facts;       /* struct summary_pair[]: meta records */
+	struct buffer command;     /* the same: argument records */
+	struct buffer clocks;      /* struct record_clock[] */
+	struct buffer runtimes;    /* struct summary_pair[]: name and version, note */
+	struct buffer providers;   /* the same, for providers */
+	struct buffer sources;     /* struct summary_source[] */
+	struct buffer window_ends; /* private: uint64_t[], by recording: end of its last window */
+	struct buffer texts;       /* private: zero-terminated strings, the first ones */
+	struct buffer text_at;     /* private: uint32_t[], by string: its offset in `texts` */
 	struct record_recording recording;
 	bool has_recording;
 	struct record_end end;
 	bool has_end;
 	uint64_t last_time; /* of any record */
 	struct {
-		uint64_t end;         /* of the last window; 0: none */
 		uint64_t traced_ns;   /* while system calls were traced */
 		uint64_t untraced_ns; /* between two windows, or after the last */
 	} tracing;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sums.h: records with running sums since the start of a recording: computes their growth. */
+/* sums.h: records with running sums since the start of a recording: their growth, and back. */
 #ifndef GCPROF_SUMS_H
 #define GCPROF_SUMS_H
 
@@ -17,5 +17,8 @@ bool sums_are_in(enum record_kind kind);
  * their bucket. BYTES then point into `room`. 0 or -ENOMEM.
  */
 int sums_subtract(struct record *record, const struct record *base, struct buffer *room);
+
+/* Adds those of `base`, which came before; of the longest the longer one. */
+int sums_add(struct record *record, const struct record *base, struct buffer *room);
 
 #endif

@@ -37,7 +37,7 @@ struct profile_writer {
 	uint64_t chunks; /* begun so far */
 	uint64_t written;
 	uint64_t part;      /* number of the file among those of the recording, from 1 */
-	bool whole;         /* a chunk is written when the one that is copied ends */
+	bool whole;         /* a chunk is written when it is flushed */
 	uint64_t last_time; /* the last TIME seen: the base of a chunk that begins without one */
 	int error;          /* the first failure; nothing is written after it */
 };
@@ -228,6 +228,11 @@ int profile_writer_resume(struct profile_writer *writer, struct carry *carry, ui
 	writer->last_time = time;
 	carry_redirect(carry, put_plain, writer);
 	return fail(writer, carry_begin(carry, time, part));
+}
+
+void profile_writer_whole(struct profile_writer *writer)
+{
+	writer->whole = true;
 }
 
 void profile_writer_watch(struct profile_writer *writer, writer_watch *watch, void *context)

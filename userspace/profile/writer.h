@@ -45,6 +45,9 @@ int profile_writer_resume(struct profile_writer *writer, struct carry *carry, ui
 			  uint64_t part);
 int profile_writer_copy(struct profile_writer *writer, const struct record *record);
 
+/* From now on chunks end only when profile_writer_flush() is called. */
+void profile_writer_whole(struct profile_writer *writer);
+
 /* Appends a record. For definitions with ids, use the functions below. */
 int profile_writer_put(struct profile_writer *writer, const struct record *record);
 

@@ -35,6 +35,7 @@ static json_t *streams(const struct model *model)
 
 		json_put(row, "attached", json_boolean(stream->attached));
 		json_put(row, "why_not", json_name(stream->why_not));
+		json_put(row, "partly", json_name(stream->partly));
 		json_put(row, "events", json_count(stream->events));
 		json_put(row, "lost", json_count(stream->lost));
 		json_put(row, "cut", json_count(stream->cut));
@@ -298,6 +299,19 @@ static json_t *exit_status(const struct model_run *run)
 	return status < 0 ? json_null() : json_integer(status);
 }
 
+static json_t *merged(const struct model_run *run)
+{
+	json_t *object;
+
+	if (!run->files)
+		return json_null();
+	object = json_object();
+	json_put(object, "files", json_count(run->files));
+	json_put(object, "recordings", json_count(run->recordings));
+	json_put(object, "incomplete", json_count(run->incomplete));
+	return object;
+}
+
 static void put_run(json_t *object, const struct model *model)
 {
 	const struct model_run *run = &model->run;
@@ -315,6 +329,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "start_realtime_ns",
 		 run->realtime ? json_count(run->realtime) : json_null());
 	json_put(object, "duration_ns", json_count(run->duration));
+	json_put(object, "merged", merged(run));
 	json_put(object, "filter", json_name(model->filter));
 	json_put(object, "selected_ns", json_count(run->wall));
 	json_put(object, "exit_status", exit_status(run));

@@ -35,6 +35,8 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "continues in the next file");
 	else if (run->end_reason == END_SNAPSHOT)
 		snprintf(out, size, "a snapshot; the recording continued");
+	else if (run->end_reason == END_MERGED)
+		snprintf(out, size, "recorded in parts");
 	else if (run->end_reason == END_GONE)
 		snprintf(out, size, "recorded until it ended");
 	else
@@ -70,6 +72,29 @@ static void warn_of_state(const struct section *section)
 	else if (model->state != PROFILE_COMPLETE)
 		tell_part(section, "The end of this profile is missing: the recorder was killed, "
 				   "or the file was cut off.");
+}
+
+static void print_merged(const struct section *section)
+{
+	const struct model_run *run = &section->model->run;
+	const struct page *page = section->page;
+
+	if (!run->files)
+		return;
+	page_paragraph(page, STYLE_PLAIN, 2,
+		       "merged from %" PRIu64 " %s of %" PRIu64
+		       " %s: times without a recording are left out (gcprof info)",
+		       run->files, plural(run->files, "file[|s]").text, run->recordings,
+		       plural(run->recordings, "recording[|s]").text);
+	if (run->incomplete)
+		page_paragraph(page, STYLE_WARNING, 2,
+			       "! Of %" PRIu64 " of these files something is missing.",
+			       run->incomplete);
+	for (size_t i = 0; i < section->model->n_streams; i++)
+		if (section->model->streams[i].partly)
+			page_paragraph(page, STYLE_WARNING, 2, "! %s is %s",
+				       section->model->streams[i].name,
+				       section->model->streams[i].partly);
 }
 
 static void print_when(const struct section *section)
@@ -233,6 +258,7 @@ int section_head(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
 	warn_of_state(section);
 	print_when(section);
+	print_merged(section);
 	if (section->model->filter)
 		print_filter(section);
 	print_sampling(section);

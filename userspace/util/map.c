@@ -94,10 +94,10 @@ static uint64_t mix(uint64_t h)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t hash_bytes(const struct map *map, const void *data, size_t size)
+uint64_t map_hash(uint64_t seed, const void *data, size_t size)
 {
 	const char *bytes = data;
-	uint64_t hash = map->seed ^ size, word;
+	uint64_t hash = seed ^ size, word;
 
 	for (; size >= sizeof(word); bytes += sizeof(word), size -= sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
@@ -148,8 +148,8 @@ static uint64_t entry_hash(const struct map *map, size_t index)
 	const struct string_key *string = entry_key(map, index);
 
 	if (map->key_size)
-		return hash_bytes(map, entry_key(map, index), map->key_size);
-	return hash_bytes(map, string->data, string->size);
+		return map_hash(map->seed, entry_key(map, index), map->key_size);
+	return map_hash(map->seed, string->data, string->size);
 }
 
 static bool grow_slots(struct map *map)
@@ -207,14 +207,14 @@ static bool set_key(struct map *map, size_t index, const void *key, size_t size)
 
 static uint64_t *get(const struct map *map, const void *key, size_t size)
 {
-	size_t at = find_slot(map, hash_bytes(map, key, size), key, size);
+	size_t at = find_slot(map, map_hash(map->seed, key, size), key, size);
 
 	return map->slots[at].index ? entry_value(map, map->slots[at].index - 1) : NULL;
 }
 
 static uint64_t *put(struct map *map, const void *key, size_t size, bool *added)
 {
-	uint64_t hash = hash_bytes(map, key, size);
+	uint64_t hash = map_hash(map->seed, key, size);
 	size_t at = find_slot(map, hash, key, size);
 
 	if (added)
@@ -273,7 +273,7 @@ static void clear_slot(struct map *map, size_t hole)
 
 bool map_remove(struct map *map, const void *key)
 {
-	size_t at = find_slot(map, hash_bytes(map, key, map->key_size), key, map->key_size);
+	size_t at = find_slot(map, map_hash(map->seed, key, map->key_size), key, map->key_size);
 	size_t index, last = map->count - 1;
 
 	if (!map->slots[at].index)

@@ -14,6 +14,9 @@ struct map;
 /* Seed for hashes of untrusted data; constant during the life of the process. */
 uint64_t map_seed(void);
 
+/* A hash of bytes; that of others cannot be foreseen if the seed is not known. */
+uint64_t map_hash(uint64_t seed, const void *data, size_t size);
+
 /* Keys are compared as bytes, so their structs must have no padding. NULL: no memory. */
 struct map *map_create(size_t key_size);
 void map_free(struct map *map); /* NULL is allowed */

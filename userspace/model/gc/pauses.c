@@ -208,16 +208,22 @@ void pauses_wait(struct pauses *pauses, const struct world *world, const struct 
 		welcome_all(pauses, world, &guest);
 }
 
-void pauses_window(struct pauses *pauses, const struct record_call_window *record)
+static void add_traced(const struct world *world, struct long_pause *pause,
+		       const struct record_call_window *record)
+{
+	if (tasks_find_process(&world->tasks, pause->process)->recording == record->recording)
+		pause->guests.sums.traced_ns += overlap(pause, record->begin, record->end);
+}
+
+void pauses_window(struct pauses *pauses, const struct world *world,
+		   const struct record_call_window *record)
 {
 	struct open_gcs *open = &pauses->open;
 
 	for (size_t i = 0; i < open->count; i++)
-		open->items[i].pause.guests.sums.traced_ns +=
-			overlap(&open->items[i].pause, record->begin, record->end);
+		add_traced(world, &open->items[i].pause, record);
 	for (size_t i = 0; i < pauses->n_longest && record->begin < pauses->latest_end; i++)
-		pauses->longest[i].guests.sums.traced_ns +=
-			overlap(&pauses->longest[i], record->begin, record->end);
+		add_traced(world, &pauses->longest[i], record);
 }
 
 static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)

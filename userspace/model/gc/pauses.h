@@ -36,7 +36,8 @@ void pauses_call(struct pauses *pauses, const struct world *world,
 		 const struct record_syscall *record);
 void pauses_wait(struct pauses *pauses, const struct world *world,
 		 const struct record_wait *record);
-void pauses_window(struct pauses *pauses, const struct record_call_window *record);
+void pauses_window(struct pauses *pauses, const struct world *world,
+		   const struct record_call_window *record);
 
 /* An object that was old is so no longer, or the profile is over: it was walked in these pauses. */
 void pauses_old(struct pauses *pauses, const struct sample *sample);

@@ -8,10 +8,13 @@
 
 #include "../../util/map.h"
 #include "../world/arena.h"
+#include "../world/tasks.h"
 
-/* In place of a process. */
-#define POOL 0          /* all that windows have seen for less than CPU_MIN */
-#define SUMS UINT64_MAX /* all */
+/* In place of a process, of each recording. */
+#define POOL(recording) (UINT64_MAX - 2 * (recording))   /* all with less than CPU_MIN in windows */
+#define SUMS(recording) (UINT64_MAX - 2 * (recording)-1) /* all */
+
+#define CALL_NONE (CALL_ALL - 1) /* in place of a call: the set itself */
 
 #define SLOWER_MAX 16.0 /* tracing does not slow down more: then the figures are wrong */
 /* How well the cost of tracing a call is known, relative to it. */
@@ -37,6 +40,7 @@ struct call_sum {
 	double sample[CALL_FIGURES]; /* the last of them, and its number */
 	uint64_t number;
 	double doubt[CALL_FIGURES]; /* tracing may have cost more, or less */
+	double traced[CALL_FIGURES];
 };
 
 /* One call in one process. */
@@ -73,11 +77,32 @@ int call_windows_init(struct call_windows *windows)
 {
 	memset(windows, 0, sizeof(*windows));
 	windows->items = map_create(2 * sizeof(uint64_t));
-	if (!windows->items || arena_create(&windows->arena) < 0)
-		return -ENOMEM;
-	windows->all = item_get(windows, SUMS, CALL_ALL, sizeof(*windows->all));
-	windows->pool = item_get(windows, POOL, CALL_ALL, sizeof(*windows->pool));
-	return windows->all && windows->pool ? 0 : -ENOMEM;
+	return windows->items && arena_create(&windows->arena) >= 0 ? 0 : -ENOMEM;
+}
+
+static struct window_set *set_find(const struct call_windows *windows, uint64_t recording)
+{
+	return item_get(windows, SUMS(recording), CALL_NONE, 0);
+}
+
+/* NULL: no memory. */
+static struct window_set *set_get(struct call_windows *windows, uint64_t recording)
+{
+	struct window_set *set = set_find(windows, recording);
+
+	if (set)
+		return set;
+	set = item_get(windows, SUMS(recording), CALL_NONE, sizeof(*set));
+	if (!set)
+		return NULL;
+	set->recording = recording;
+	set->all = item_get(windows, SUMS(set->recording), CALL_ALL, sizeof(*set->all));
+	set->pool = item_get(windows, POOL(set->recording), CALL_ALL, sizeof(*set->pool));
+	if (!set->all || !set->pool)
+		return NULL;
+	set->next = windows->sets;
+	windows->sets = set;
+	return set;
 }
 
 void call_windows_free(struct call_windows *windows)
@@ -88,12 +113,12 @@ void call_windows_free(struct call_windows *windows)
 
 /* --- what the profile says ------------------------------------------------------ */
 
-int call_windows_calls(struct call_windows *windows, uint64_t id, uint64_t call,
-		       const double more[CALL_FIGURES])
+static int add_calls(struct call_windows *windows, struct window_set *set, uint64_t id,
+		     uint64_t call, const double more[CALL_FIGURES])
 {
 	struct window_process *process = item_get(windows, id, CALL_ALL, sizeof(*process));
 	struct window_total *total = item_get(windows, id, call, sizeof(*total));
-	struct call_sum *sum = item_get(windows, SUMS, call, sizeof(*sum));
+	struct call_sum *sum = item_get(windows, SUMS(set->recording), call, sizeof(*sum));
 
 	if (!process || !total || !sum)
 		return -ENOMEM;
@@ -102,14 +127,26 @@ int call_windows_calls(struct call_windows *windows, uint64_t id, uint64_t call,
 		total->next = process->totals;
 		process->totals = total;
 	}
-	for (int i = 0; i < CALL_FIGURES; i++)
+	for (int i = 0; i < CALL_FIGURES; i++) {
 		total->fresh[i] += more[i];
-	return process->traced < CPU_MIN && id != POOL
-		       ? call_windows_calls(windows, POOL, call, more)
+		sum->traced[i] += id != POOL(set->recording) ? more[i] : 0;
+	}
+	return process->traced < CPU_MIN && id != POOL(set->recording)
+		       ? add_calls(windows, set, POOL(set->recording), call, more)
 		       : 0;
 }
 
-static void add_cpu(struct call_windows *windows, struct window_process *process, double cpu,
+int call_windows_calls(struct call_windows *windows, uint64_t recording, uint64_t id, uint64_t call,
+		       const double more[CALL_FIGURES])
+{
+	struct window_set *set = set_get(windows, recording);
+
+	for (int i = 0; set && i < CALL_FIGURES; i++)
+		set->all->traced[i] += more[i];
+	return set ? add_calls(windows, set, id, call, more) : -ENOMEM;
+}
+
+static void add_cpu(struct window_set *windows, struct window_process *process, double cpu,
 		    double gap)
 {
 	process->cpu += cpu;
@@ -121,25 +158,27 @@ static void add_cpu(struct call_windows *windows, struct window_process *process
 	windows->open = process;
 }
 
-int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu *record)
+int call_windows_cpu(struct call_windows *windows, uint64_t recording,
+		     const struct record_call_cpu *record)
 {
 	struct window_process *process =
 		item_get(windows, record->process, CALL_ALL, sizeof(*process));
+	struct window_set *set = set_get(windows, recording);
 	double cpu, gap;
 
-	if (!process)
+	if (!process || !set)
 		return -ENOMEM;
 	if (record->traced_ns < process->traced || record->untraced_ns < process->untraced)
 		return -EBADMSG;
 	cpu = (double)(record->traced_ns - process->traced);
 	gap = (double)(record->untraced_ns - process->untraced);
 	if (process->traced < CPU_MIN) {
-		add_cpu(windows, windows->pool, cpu, gap);
-		windows->pool->pooled += gap;
+		add_cpu(set, set->pool, cpu, gap);
+		set->pool->pooled += gap;
 		process->pooled += gap;
 		gap = 0;
 	}
-	add_cpu(windows, process, cpu, gap);
+	add_cpu(set, process, cpu, gap);
 	process->traced = record->traced_ns;
 	process->untraced = record->untraced_ns;
 	return 0;
@@ -148,7 +187,7 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 /* --- a window is over ------------------------------------------------------------- */
 
 /* What a sample has of a call in several processes is one figure. */
-static void add_figures(const struct call_windows *windows, struct call_sum *sum,
+static void add_figures(const struct window_set *windows, struct call_sum *sum,
 			const double more[CALL_FIGURES], double doubt)
 {
 	if (sum->number != windows->sample)
@@ -165,7 +204,7 @@ static void add_figures(const struct call_windows *windows, struct call_sum *sum
 
 /* What a process did in windows stands for its gap, by its own CPU time: without that of tracing.
  */
-static void close_process(struct call_windows *windows, struct window_process *process)
+static void close_process(struct window_set *windows, struct window_process *process)
 {
 	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, doubt;
 
@@ -193,7 +232,7 @@ static void close_process(struct call_windows *windows, struct window_process *p
 
 /* Of those that have so much CPU time in windows, or waited for it that long, one sample is taken.
  */
-static void take_sample(struct call_windows *windows, double least, unsigned waits)
+static void take_sample(struct window_set *windows, double least, unsigned waits)
 {
 	struct window_process **at = &windows->open, *process, *taken = NULL;
 
@@ -216,40 +255,63 @@ static void take_sample(struct call_windows *windows, double least, unsigned wai
 		close_process(windows, taken);
 }
 
-int call_windows_add(struct call_windows *windows, const struct record_call_window *record)
+int call_windows_add(struct call_windows *windows, const struct record_call_window *record,
+		     uint64_t *gap)
 {
-	if (record->end <= record->begin || record->begin < windows->end)
+	struct window_set *set;
+
+	if (record->recording >= RECORDINGS_MAX)
+		return -EBADMSG;
+	set = set_get(windows, record->recording);
+	if (!set)
+		return -ENOMEM;
+	*gap = set->end;
+	if (record->end <= record->begin || record->begin < set->end)
 		return -EBADMSG;
 	/* Where the first window begins the recording does: there is no gap before it. */
-	windows->gaps_ns += windows->end ? (double)(record->begin - windows->end) : 0;
-	windows->windows += record->begin > windows->end;
-	windows->traced_ns += (double)(record->end - record->begin);
-	windows->end = record->end;
-	windows->call_ns = (double)record->call_ns;
-	take_sample(windows, CPU_MIN, WAITS_MAX);
+	set->gaps_ns += set->end ? (double)(record->begin - set->end) : 0;
+	set->windows += record->begin > set->end;
+	set->traced_ns += (double)(record->end - record->begin);
+	set->end = record->end;
+	set->call_ns = (double)record->call_ns;
+	take_sample(set, CPU_MIN, WAITS_MAX);
 	return 0;
 }
 
-void call_windows_finish(struct call_windows *windows, uint64_t end)
+int call_windows_end(struct call_windows *windows, uint64_t recording, uint64_t end)
 {
-	windows->gaps_ns += windows->end && end > windows->end ? (double)(end - windows->end) : 0;
-	take_sample(windows, 0, 0);
+	struct window_set *set = recording < RECORDINGS_MAX ? set_get(windows, recording) : NULL;
+
+	if (set && end > set->recording_end)
+		set->recording_end = end;
+	return set ? 0 : recording < RECORDINGS_MAX ? -ENOMEM : -EBADMSG;
+}
+
+void call_windows_finish(struct call_windows *windows)
+{
+	for (struct window_set *set = windows->sets; set; set = set->next) {
+		if (set->end && set->recording_end > set->end)
+			set->gaps_ns += (double)(set->recording_end - set->end);
+		take_sample(set, 0, 0);
+	}
 }
 
 /* --- estimates ------------------------------------------------------------------------ */
 
-double call_windows_of(const struct call_windows *windows, uint64_t id, enum call_figure figure)
+double call_windows_of(const struct call_windows *windows, uint64_t recording, uint64_t id,
+		       enum call_figure figure)
 {
 	const struct window_process *process = item_get(windows, id, CALL_ALL, 0);
-	const struct window_process *pool = windows->pool;
+	const struct window_set *set = set_find(windows, recording);
 
-	if (!process)
+	if (!process || !set)
 		return 0;
-	return process->more[figure] + pool->more[figure] * process->pooled / fmax(pool->pooled, 1);
+	return process->more[figure] +
+	       set->pool->more[figure] * process->pooled / fmax(set->pool->pooled, 1);
 }
 
 /* By how far samples are from the rate of all, and by what each is itself where they are few. */
-static double variance(const struct call_windows *windows, const struct call_sum *sum, int figure)
+static double variance(const struct window_set *windows, const struct call_sum *sum, int figure)
 {
 	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
 	double samples = windows->gaps * windows->gaps / windows->gap_squares;
@@ -259,22 +321,59 @@ static double variance(const struct call_windows *windows, const struct call_sum
 	       (1 + windows->own / windows->gaps);
 }
 
-bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
-			   enum call_figure figure, double traced, struct estimate *out)
+/* What is estimated of a call in the gaps of one recording, of which `traced` were traced. */
+static bool estimate_set(const struct window_set *set, const struct call_sum *sum,
+			 enum call_figure figure, double traced, struct tally *out)
 {
-	const struct call_sum *sum = item_get(windows, SUMS, call, 0);
 	struct tally tally = {0};
 	double doubt;
 
-	if (windows->gaps_ns <= 0 || windows->gaps <= 0 || !sum)
+	if (set->gaps_ns <= 0 || set->gaps <= 0 || !sum)
 		return false;
 	tally.value = sum->more[figure];
 	doubt = sum->doubt[figure];
 	/* While calls wait the clock is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - tally.value);
-	tally.variance = variance(windows, sum, figure) + pow(doubt / ESTIMATE_Z, 2);
+		doubt += fabs(traced * set->gaps_ns / set->traced_ns - tally.value);
+	tally.variance = variance(set, sum, figure) + pow(doubt / ESTIMATE_Z, 2);
+	tally_merge(out, &tally);
+	return true;
+}
+
+bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
+			   enum call_figure figure, double traced, struct estimate *out)
+{
+	struct tally tally = {0};
+	double all = 0;
+	bool any = false;
+
+	for (const struct window_set *set = windows->sets; set; set = set->next) {
+		const struct call_sum *sum = item_get(windows, SUMS(set->recording), call, 0);
+
+		all += sum ? sum->traced[figure] : 0;
+	}
+	for (const struct window_set *set = windows->sets; set; set = set->next) {
+		const struct call_sum *sum = item_get(windows, SUMS(set->recording), call, 0);
+		double share = sum && all > 0 ? sum->traced[figure] / all : 1;
+
+		any |= estimate_set(set, sum, figure, traced * share, &tally);
+	}
+	if (!any)
+		return false;
 	*out = tally_estimate(&tally);
 	*out = (struct estimate){traced + out->value, traced + out->low, traced + out->high};
 	return true;
+}
+
+struct window_times call_windows_times(const struct call_windows *windows)
+{
+	struct window_times times = {0};
+
+	for (const struct window_set *set = windows->sets; set; set = set->next) {
+		times.windows += set->windows;
+		times.traced_ns += set->traced_ns;
+		times.gaps_ns += set->gaps_ns;
+		times.estimated |= set->gaps > 0;
+	}
+	return times;
 }

@@ -143,16 +143,21 @@ static void note_gap(const struct syscalls *syscalls, struct model *model, uint6
 int syscalls_window(struct syscalls *syscalls, struct world *world,
 		    const struct record_call_window *record)
 {
-	note_gap(syscalls, world->model, syscalls->windows.end, record->begin);
-	return call_windows_add(&syscalls->windows, record);
+	uint64_t gap = 0;
+	int err = call_windows_add(&syscalls->windows, record, &gap);
+
+	note_gap(syscalls, world->model, gap, record->begin);
+	return err;
 }
 
 int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
 		      const struct record_call_cpu *record)
 {
-	if (!tasks_find_process(&world->tasks, record->process))
+	const struct process *process = tasks_find_process(&world->tasks, record->process);
+
+	if (!process)
 		return -EBADMSG;
-	return call_windows_cpu(&syscalls->windows, record);
+	return call_windows_cpu(&syscalls->windows, process->recording, record);
 }
 
 int syscalls_cpu(struct syscalls *syscalls, const struct event *event)
@@ -172,10 +177,11 @@ int syscalls_cpu(struct syscalls *syscalls, const struct event *event)
 int syscalls_total(struct syscalls *syscalls, const struct world *world,
 		   const struct record_syscall_total *record)
 {
+	const struct process *process = tasks_find_process(&world->tasks, record->process);
 	double more[CALL_FIGURES];
 	struct call *call;
 
-	if (!tasks_find_process(&world->tasks, record->process))
+	if (!process)
 		return -EBADMSG;
 	call = calls_get(&syscalls->totals, record->process, record->number & UINT32_MAX);
 	if (!call)
@@ -192,7 +198,8 @@ int syscalls_total(struct syscalls *syscalls, const struct world *world,
 	call->wait_ns = record->wait_ns;
 	call->wait_max = record->wait_max;
 	histogram_read(record->histogram, call->histogram);
-	return call_windows_calls(&syscalls->windows, record->process, call->number, more);
+	return call_windows_calls(&syscalls->windows, process->recording, record->process,
+				  call->number, more);
 }
 
 void call_merge(struct call *into, const struct call *from)
@@ -290,8 +297,8 @@ static void share_out_gaps(struct tasks *tasks, const struct call_windows *windo
 
 		if (!process)
 			continue;
-		process->calls += call_windows_of(windows, id, CALL_COUNT);
-		process->call_ns += call_windows_of(windows, id, CALL_NS);
+		process->calls += call_windows_of(windows, process->recording, id, CALL_COUNT);
+		process->call_ns += call_windows_of(windows, process->recording, id, CALL_NS);
 	}
 }
 
@@ -441,15 +448,16 @@ static struct estimate estimate_sum(const struct call_windows *windows, enum cal
 
 static void add_tracing(const struct call_windows *windows, struct model *model)
 {
+	const struct window_times times = call_windows_times(windows);
 	struct model_tracing *out = &model->tracing;
 
-	if (windows->gaps_ns <= 0)
+	if (times.gaps_ns <= 0)
 		return;
 	out->gaps = true;
-	out->windows = windows->windows;
-	out->traced_ns = plus(0, windows->traced_ns);
-	out->untraced_ns = plus(0, windows->gaps_ns);
-	out->estimated = windows->gaps > 0;
+	out->windows = times.windows;
+	out->traced_ns = plus(0, times.traced_ns);
+	out->untraced_ns = plus(0, times.gaps_ns);
+	out->estimated = times.estimated;
 	out->count = estimate_sum(windows, CALL_COUNT, (double)model->syscall_count);
 	out->time = estimate_sum(windows, CALL_NS, (double)model->syscall_ns);
 }
@@ -510,8 +518,9 @@ int syscalls_sum(struct syscalls *syscalls, struct world *world)
 {
 	int err = 0;
 
-	note_gap(syscalls, world->model, syscalls->windows.end, syscalls->end);
-	call_windows_finish(&syscalls->windows, syscalls->end);
+	for (const struct window_set *set = syscalls->windows.sets; set; set = set->next)
+		note_gap(syscalls, world->model, set->end, set->recording_end);
+	call_windows_finish(&syscalls->windows);
 	if (!syscalls->selection)
 		err = add_all(syscalls, world);
 	if (!err)

@@ -37,7 +37,6 @@ struct syscalls {
 	struct calls records;
 	struct call_windows windows;
 	struct map *cpu; /* number -> CPU time in the call by timer samples, ns */
-	uint64_t end;    /* of the recording, when its end record says so; else 0 */
 };
 
 /* Adds figures and histogram. */

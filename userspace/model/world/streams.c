@@ -106,7 +106,9 @@ static void add_streams(const struct streams *streams, struct model *model)
 		row->name = stream_names[code];
 		/* A profile whose beginning is all there is may not say: then events do. */
 		row->attached = state->told ? state->attached : state->events > 0;
-		if (!row->attached && state->told && *state->why_not)
+		if (row->attached && state->told && *state->why_not)
+			row->partly = state->why_not;
+		else if (!row->attached && state->told && *state->why_not)
 			row->why_not = state->why_not;
 		else if (!row->attached)
 			row->why_not = told ? "unknown to the gcprof that recorded this"

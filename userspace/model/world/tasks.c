@@ -24,10 +24,11 @@ int tasks_process(struct tasks *tasks, const struct record_process *record)
 
 	if (!process)
 		return -errno;
-	if (process->defined)
+	if (process->defined || record->recording >= RECORDINGS_MAX)
 		return -EBADMSG;
 	process->defined = true;
 	process->pid = record->pid;
+	process->recording = record->recording;
 	process->time = record->time;
 	process->parent = record->parent < UINT32_MAX ? (uint32_t)record->parent : 0;
 	return 0;

@@ -11,6 +11,8 @@
 #include "charging.h"
 #include "estimate.h"
 
+#define RECORDINGS_MAX 65536 /* numbers of recordings in a merged profile lie below */
+
 enum { RECENT_MAX = 4 };
 
 /* Page faults without reading, and with. */
@@ -51,7 +53,8 @@ struct process {
 	bool defined;
 	uint32_t parent;
 	uint64_t pid;
-	uint64_t time; /* when it was first seen */
+	uint64_t recording; /* number, in a merged profile; else 0 */
+	uint64_t time;      /* when it was first seen */
 	struct charging charging;
 	uint32_t phase;    /* of its major collector, as the phase record numbers it; 0: unknown */
 	uint32_t last_gc;  /* kind of the collection that began last */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -107,6 +108,15 @@ int facts_put_arguments(struct profile_writer *writer, char *const *arguments)
 	return err;
 }
 
+/* 0: without entropy the files of the recording have no common mark. */
+static uint64_t random_id(void)
+{
+	uint64_t id = 0;
+
+	/* As many bits as numbers have in JSON. */
+	return getrandom(&id, sizeof(id), GRND_NONBLOCK) == sizeof(id) ? id >> 11 : 0;
+}
+
 int facts_put_recording(struct profile_writer *writer, const struct record_options *options,
 			uint64_t start, uid_t user)
 {
@@ -128,6 +138,7 @@ int facts_put_recording(struct profile_writer *writer, const struct record_optio
 				.wait_min = options->off_cpu ? options->off_cpu_min : 0,
 				.fault_rate = options->faults ? options->fault_rate : 0,
 				.part = options->rotate || options->keep,
+				.id = random_id(),
 			},
 	};
 

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# merge.bats: a merged profile has what its files have, each process for itself.
+# Parallel: no other recorder matters.
+
+load common
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE "$BATS_TEST_DIRNAME/programs/clocked.c" -o "$PROGRAMS/clocked" -lpthread
+}
+
+# A value of the line that a workload prints at its end.
+said() { # KEY
+	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" out | tail -n 1
+}
+
+# The values of a jq expression in several profiles, as a list.
+all() { # EXPRESSION FILE...
+	local file
+	for file in "${@:2}"; do
+		"$GCPROF" report --json "$file" | jq "$1" || return 1
+	done | jq -sc .
+}
+
+# A figure of the result is the sum of those of the files.
+adds_up() { # EXPRESSION RESULT FILE...
+	echo "$1: $(all "$1" "${@:3}") and $(all "$1" "$2")"
+	jq -ne "$(all "$1" "${@:3}" | jq add) - $(all "$1" "$2" | jq add) | fabs <= $#" >/dev/null
+}
+
+# Every reader takes it, and they agree.
+is_profile() { # FILE
+	local bytes
+	same state "$("$GCPROF" info "$1" | sed -n 's/^state *//p')" complete
+	"$GCPROF" report "$1" >/dev/null
+	"$GCPROF" export -f firefox -o out.json "$1"
+	"$GCPROF" export -f perfetto -o out.perfetto "$1"
+	"$GCPROF" export -f pprof -o out.pb.gz "$1"
+	bytes=$("$GCPROF" query -f csv 'SELECT sum(bytes) FROM samples' "$1" | tail -n 1)
+	bytes=${bytes%$'\r'}
+	holds "(.alloc.bytes.estimate // 0) - ${bytes:-0} | fabs < 1000" "$1"
+	holds '.stacks.samples == 0 or .stacks.complete > 0' "$1"
+}
+
+@test "files of --rotate have, merged, what the program counts itself" {
+	need_root
+	record --off-cpu --faults --rotate 400ms -- "$WORKLOADS/churn" --threads 2 --seconds 2
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 3 ]
+	# In no order.
+	"$GCPROF" merge "${files[@]:1}" "${files[0]}"
+	is_profile merged.data
+	holds ".merged == {files: ${#files[@]}, recordings: 1, incomplete: 0}" merged.data
+	holds '.end_reason == "program ended" and .exit_status == 0' merged.data
+	same minor "$(ask .gc.minor.count merged.data)" "$(said minor)"
+	same promoted "$(ask .gc.promoted_bytes merged.data)" "$(said promoted)"
+	holds '[.programs[].name] == ["churn"] and (.programs[0].processes == 1)' merged.data
+	for figure in .streams.cpu.events .cpu.on_cpu_ns '[.syscalls[].count] | add' \
+		.alloc.bytes.estimate '[.threads[].off_cpu_ns] | add' .faults.minor; do
+		adds_up "$figure" merged.data "${files[@]}"
+	done
+	# Each thread is there once, from begin to end.
+	same threads "$("$GCPROF" query -f csv 'SELECT count(DISTINCT tid), count(*) FROM threads' merged.data |
+		tail -n 1 | tr -d '\r')" 2,2
+	same unpaired "$(ask '.gc.unpaired' merged.data)" 0
+}
+
+# How many records that a jq condition selects two profiles have in the span of the first.
+in_both() { # CONDITION FILE OTHER
+	local span file
+	span=$("$GCPROF" dump "$2" | jq -s '[.[] | select(.record == "recording").start] +
+		[.[] | select(.record == "end").time]')
+	for file in "$2" "$3"; do
+		"$GCPROF" dump "$file" | jq -c --argjson span "$span" "select($1) |
+			select(.time > \$span[0] + 100000000 and .time <= \$span[1] - 100000000)" | wc -l
+	done
+}
+
+@test "files of --rotate have, merged, what a recorder has that does not rotate" {
+	need_root
+	"$WORKLOADS/churn" --seconds 60 >out 3>&- &
+	program=$!
+	started+=("$program")
+	"$GCPROF" record -v --max-overhead 100 --syscall-rate 1000000 --off-cpu -o whole.data -p "$program" \
+		2>whole.log 3>&- &
+	recorders=($!)
+	wait_until grep -q 'probes attached' whole.log
+	"$GCPROF" record -v --max-overhead 100 --syscall-rate 1000000 --off-cpu --rotate 400ms -p "$program" \
+		2>record.log 3>&- &
+	recorders+=($!)
+	started+=("${recorders[@]}")
+	wait_until grep -q 'gcprof-0004.data is complete' record.log
+	kill -INT "${recorders[1]}"
+	wait "${recorders[1]}"
+	kill -INT "${recorders[0]}"
+	wait "${recorders[0]}"
+	"$GCPROF" merge gcprof-0*.data
+	for kind in gc_begin gc_end syscall wait fate alloc; do
+		mapfile -t counts < <(in_both ".record == \"$kind\"" merged.data whole.data)
+		echo "$kind: ${counts[*]}"
+		[ "${counts[0]}" -gt 0 ] || [ "$kind" = wait ]
+		# Samples may come a moment later than their time.
+		jq -ne "${counts[0]} - ${counts[1]} | fabs <= 2 + ${counts[1]} / 50" >/dev/null
+	done
+}
+
+@test "many short programs: each process once, though files of --rotate share them" {
+	need_root
+	record --rotate 200ms -- /bin/sh -c \
+		'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); [ $((i % 25)) != 0 ] || sleep 0.3; done'
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 3 ]
+	"$GCPROF" merge "${files[@]}"
+	is_profile merged.data
+	same processes "$("$GCPROF" query -f csv 'SELECT count(*), count(DISTINCT pid) FROM processes' merged.data |
+		tail -n 1 | tr -d '\r')" 105,105
+	same exits "$(ask '[.syscalls[] | select(.name == "exit_group")][0].count' merged.data)" 105
+	holds '[.programs[].name] | sort == ["sh", "sleep", "true"]' merged.data
+	same forks "$("$GCPROF" dump merged.data | grep -c '"record":"fork"')" 104
+}
+
+@test "runs one after the other: sums with the intervals of sums, wall time without what lies between" {
+	need_root
+	for i in 1 2 3; do
+		record -o run$i.data -- "$WORKLOADS/known" --burn-ms 100
+		sleep 0.5
+	done
+	runs=(run1.data run2.data run3.data)
+	"$GCPROF" merge -o all.data "${runs[@]}"
+	is_profile all.data
+	holds '.merged == {files: 3, recordings: 3, incomplete: 0} and .end_reason == "merged"' all.data
+	for figure in .alloc.samples .alloc.bytes.estimate .gc.minor.count .gc.promoted_bytes \
+		.cpu.on_cpu_ns '[.syscalls[].count] | add'; do
+		adds_up "$figure" all.data "${runs[@]}"
+	done
+	# Of independent figures variances add up: 1.73 times the interval of one, not 3 times.
+	width='.alloc.bytes | .high - .low'
+	jq -ne "$(all "$width" all.data | jq add) / $(all "$width" "${runs[@]}" | jq add) |
+		. > 0.5 and . < 0.66" >/dev/null
+	holds '.programs | length == 1 and .[0].processes == 3' all.data
+	wall=$("$GCPROF" info --json all.data | jq '.duration_ns')
+	sum=$(for file in "${runs[@]}"; do "$GCPROF" info --json "$file" | jq .duration_ns; done | jq -s add)
+	same 'wall time' "$wall" "$sum"
+	# Functions of three runs are the same.
+	same functions "$(ask '[.functions[] | [.name, .module]] | length - (unique | length)' all.data)" 0
+	"$GCPROF" diff run1.data all.data | grep -q allocated
+	# Merged again, it is the same.
+	"$GCPROF" merge -o pair.data run3.data run1.data
+	"$GCPROF" merge -o again.data pair.data run2.data
+	for figure in .merged.recordings .alloc.bytes.estimate '[.syscalls[].count] | add' .cpu.on_cpu_ns; do
+		same "$figure" "$(all "$figure" again.data)" "$(all "$figure" all.data)"
+	done
+}
+
+@test "recordings of the same time lie side by side" {
+	need_root
+	for i in 1 2; do
+		"$GCPROF" record -F 999 -o side$i.data -- "$PROGRAMS/clocked" steps 2 >out$i 2>record$i.log 3>&- &
+		started+=($!)
+	done
+	wait
+	"$GCPROF" merge -o both.data side1.data side2.data
+	is_profile both.data
+	truth=$(($(sed -n 's/.*\bcpu_ns=\([0-9]*\).*/\1/p' out1) + $(sed -n 's/.*\bcpu_ns=\([0-9]*\).*/\1/p' out2)))
+	holds ".cpu.on_cpu_ns - $truth | fabs < $truth / 100 + 6000000" both.data
+	# One began while the other ran.
+	"$GCPROF" info --json both.data | jq -e '.merged | .[1].begin < .[0].end and .[0].shift == 0' >/dev/null
+	"$GCPROF" info --json both.data | jq -e '.duration_ns == ([.merged[].end] | max) - .merged[0].begin' >/dev/null
+}
+
+@test "system calls that were not traced all the time: estimates and variances of each recording" {
+	need_root
+	for i in 1 2; do
+		"$GCPROF" record -F 99 -o flood$i.data -- "$WORKLOADS/calls" flood >out 2>record.log
+		holds '.syscall_untraced_ns > 0' flood$i.data
+	done
+	"$GCPROF" merge -o both.data flood1.data flood2.data
+	most='.syscalls | max_by(.count)'
+	adds_up .syscall_untraced_ns both.data flood1.data flood2.data
+	for figure in "$most.count" "$most.total_ns" '[.syscalls[].count] | add'; do
+		echo "$figure: $(all "$figure" flood1.data flood2.data) $(all "$figure" both.data)"
+		jq -ne "$(all "$figure" flood1.data flood2.data | jq add) as \$sum |
+			$(all "$figure" both.data | jq add) - \$sum | fabs <= \$sum / 1000000 + 2" >/dev/null
+	done
+	spread="$most | .count_high - .count_low"
+	jq -ne "$(all "$spread" flood1.data flood2.data) as \$two | $(all "$spread" both.data | jq add) /
+		(\$two[0] * \$two[0] + \$two[1] * \$two[1] | sqrt) | . > 0.9 and . < 1.1" >/dev/null
+}
+
+@test "what cannot be merged is said, and what can be read is there" {
+	need_root
+	record --rotate 300ms -- "$WORKLOADS/churn" --seconds 2
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 3 ]
+	run "$GCPROF" merge
+	same status "$status" 2
+	run "$GCPROF" merge -o gcprof-0001.data "${files[@]}"
+	same status "$status" 2
+	same untouched "$("$GCPROF" info gcprof-0001.data | sed -n 's/^state *//p')" complete
+	run "$GCPROF" merge "${files[@]}" nosuch.data
+	same status "$status" 1
+	[ ! -e merged.data ]
+	# Twice the same, under two names.
+	cp gcprof-0002.data copy.data
+	run "$GCPROF" merge "${files[@]}" copy.data
+	same status "$status" 1
+	grep -q 'copy.data.*same part of one recording\|same part of one recording' <<<"$output"
+	[ ! -e merged.data ]
+	# Cut off: a warning. Damaged: an error, and yet a profile.
+	head -c $(($(stat -c %s gcprof-0002.data) - 5)) gcprof-0002.data >cut.data
+	run "$GCPROF" merge gcprof-0001.data cut.data gcprof-0003.data
+	echo "$output"
+	same status "$status" 0
+	grep -q 'warning: cut.data' <<<"$output"
+	holds '.merged.incomplete == 1 and .gc.minor.count > 0 and .alloc.samples > 0' merged.data
+	"$GCPROF" report merged.data | grep -q 'something is missing'
+	cp gcprof-0002.data bad.data
+	printf damage | dd of=bad.data bs=1 seek=$(($(stat -c %s bad.data) * 3 / 4)) conv=notrunc status=none
+	run "$GCPROF" merge gcprof-0001.data bad.data gcprof-0003.data
+	echo "$output"
+	same status "$status" 1
+	grep -q 'error: bad.data' <<<"$output"
+	holds '.merged.incomplete == 1 and .gc.minor.count > 0' merged.data
+	# Nothing but a beginning.
+	: >empty.data
+	run "$GCPROF" merge gcprof-0001.data empty.data
+	same status "$status" 0
+	grep -q 'warning: empty.data.*left out' <<<"$output"
+	holds '.merged.files == 1' merged.data
+}

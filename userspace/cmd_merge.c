@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* cmd_merge.c: gcprof merge: makes one profile of several. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "profile/join.h"
+#include "profile/status.h"
+#include "report/progress.h"
+#include "util/log.h"
+#include "util/output_file.h"
+#include "util/plural.h"
+
+enum { FILES_MAX = 4096 };
+
+struct merge_options {
+	const char *output;
+};
+
+static int open_input(void *context, size_t input, struct source **out)
+{
+	const char *const *paths = context;
+
+	return progress_open(paths[input], false, out);
+}
+
+static int explain(const char *const *paths, int err, size_t input, size_t other)
+{
+	if (err == -EEXIST && input == other)
+		log_error("%s: has one span of a recording twice", paths[input]);
+	else if (err == -EEXIST)
+		log_error("%s and %s: both have the same part of one recording; merge only one of "
+			  "them",
+			  paths[input], paths[other]);
+	else
+		log_error("%s: %s", paths[input], profile_error_text(err));
+	return EXIT_FAILURE;
+}
+
+/* What is missing of the inputs; the exit code. */
+static int judge(const struct join *join, const char *const *paths, size_t count)
+{
+	int status = EXIT_SUCCESS;
+
+	for (size_t i = 0; i < count; i++) {
+		enum profile_state state;
+
+		if (!join_input_state(join, i, &state)) {
+			log_warning("%s: %s; left out", paths[i], profile_error_text(-ENODATA));
+		} else if (state == PROFILE_DAMAGED) {
+			log_error("%s: %s", paths[i], profile_state_text(state));
+			status = EXIT_FAILURE;
+		} else if (state != PROFILE_COMPLETE) {
+			log_warning("%s: %s", paths[i], profile_state_text(state));
+		}
+	}
+	if (join_refused(join))
+		log_warning(
+			"left out %" PRIu64 " %s others", join_refused(join),
+			plural(join_refused(join), "record[ that contradicts|s that contradict]")
+				.text);
+	return status;
+}
+
+static void tell(const struct join *join, size_t files, const char *output)
+{
+	size_t recordings = join_recordings(join);
+
+	log_info("%s: %zu %s of %zu %s", output, files, plural(files, "file[|s]").text, recordings,
+		 plural(recordings, "recording[|s]").text);
+}
+
+/* An input must not be the output, which is emptied first. */
+static bool is_input(const char *output, const char *const *paths, size_t count)
+{
+	struct stat to, from;
+
+	if (stat(output, &to) || !S_ISREG(to.st_mode))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!stat(paths[i], &from) && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+			return true;
+	return false;
+}
+
+static int write_output(struct join *join, const char *const *paths, size_t count,
+			const char *output)
+{
+	struct sink *sink;
+	int err = sink_file_create(output, &sink);
+
+	if (err) {
+		log_error("%s: %s", output, output_file_error(err));
+		return EXIT_FAILURE;
+	}
+	err = join_write(join, sink);
+	if (err) {
+		log_error("%s: %s", output, strerror(-err));
+		/* Half of it would pass for all. */
+		output_file_remove(output);
+		return EXIT_FAILURE;
+	}
+	tell(join, count, output);
+	return judge(join, paths, count);
+}
+
+static int merge_files(const char **paths, size_t count, const char *output)
+{
+	size_t input = 0, other = 0;
+	struct join *join = NULL;
+	int err = join_create(paths, count, open_input, paths, &join), status;
+
+	if (err) {
+		log_error("%s", strerror(-err));
+		return EXIT_FAILURE;
+	}
+	err = join_plan(join, &input, &other);
+	status = err ? explain(paths, err, input, other) : write_output(join, paths, count, output);
+	join_free(join);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct merge_options options = {.output = "merged.data"};
+	const char *paths[FILES_MAX];
+	int count = options_parse_words(&cmd_merge, &options, argc, argv, paths, FILES_MAX);
+	const char *wrong = NULL;
+
+	if (count < 0)
+		return EXIT_USAGE;
+	for (int i = 0; i < count; i++)
+		if (strcmp(paths[i], "-") == 0)
+			wrong = "each file is read twice, which standard input cannot be";
+	if (!count)
+		wrong = "name the files to merge";
+	else if (is_input(options.output, paths, (size_t)count))
+		wrong = "the output is one of the files to merge: choose another with -o";
+	if (wrong) {
+		log_error("%s\nTry 'gcprof merge --help'.", wrong);
+		return EXIT_USAGE;
+	}
+	return merge_files(paths, (size_t)count, options.output);
+}
+
+static const struct option_row rows[] = {
+	{"output", 'o', OPTION_TEXT, offsetof(struct merge_options, output), 0, 0, "FILE",
+	 "write to FILE instead of merged.data"},
+	{0},
+};
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.usage = "[-o FILE] FILE...",
+	.summary = "make one profile of several",
+	.options = rows,
+	.run = run,
+};

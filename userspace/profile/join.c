@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* join.c: makes one profile of several. */
+/*
+ * Inputs are copied chunk by chunk, the one whose next chunk begins first before the others: what
+ * the timer samples of a chunk stand for is said at its end, so chunks stay as they are. Events of
+ * different recordings are in order to within a chunk, which has about a second.
+ */
+#include "join.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "carry_parts.h"
+#include "codes.h"
+#include "join_parts.h"
+
+int join_create(const char *const *paths, size_t inputs, join_open *open, void *context,
+		struct join **out)
+{
+	struct join *join = calloc(1, sizeof(*join));
+	bool complete = join != NULL;
+
+	if (join) {
+		join->inputs = calloc(inputs, sizeof(*join->inputs));
+		join->codec = calloc(1, sizeof(*join->codec));
+		complete = join->inputs && join->codec && !join_notes_create(&join->notes);
+	}
+	for (size_t kind = 0; complete && kind < REFS; kind++) {
+		join->interned[kind].ids = map_create(2 * sizeof(uint64_t));
+		complete = join->interned[kind].ids != NULL;
+	}
+	if (!complete) {
+		join_free(join);
+		return -ENOMEM;
+	}
+	join->open = open;
+	join->context = context;
+	join->n_all = join->n_inputs = inputs;
+	for (size_t i = 0; i < inputs; i++) {
+		join->inputs[i].index = i;
+		join->inputs[i].path = paths[i];
+	}
+	*out = join;
+	return 0;
+}
+
+static void input_close(struct join_input *input)
+{
+	profile_reader_close(input->reader);
+	input->reader = NULL;
+	for (size_t kind = 0; kind < REFS; kind++) {
+		free(input->ids[kind].items);
+		input->ids[kind] = (struct join_ids){0};
+	}
+}
+
+void join_free(struct join *join)
+{
+	if (!join)
+		return;
+	for (size_t i = 0; i < join->n_all; i++) {
+		input_close(&join->inputs[i]);
+		summary_free(&join->inputs[i].summary);
+		free(join->inputs[i].recordings);
+	}
+	for (size_t kind = 0; kind < REFS; kind++)
+		map_free(join->interned[kind].ids);
+	join_notes_free(join->notes);
+	free(join->named.items);
+	free(join->processes.items);
+	buffer_free(&join->packed);
+	free(join->codec);
+	free(join->recordings);
+	free(join->inputs);
+	free(join);
+}
+
+bool join_input_state(const struct join *join, size_t index, enum profile_state *state)
+{
+	for (size_t i = 0; i < join->n_inputs; i++) {
+		if (join->inputs[i].index != index)
+			continue;
+		*state = join->inputs[i].summary.status.state;
+		return true;
+	}
+	return false;
+}
+
+size_t join_recordings(const struct join *join)
+{
+	return join->n_recordings;
+}
+
+uint64_t join_refused(const struct join *join)
+{
+	return join->refused;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+/* Counts of all inputs together. */
+static int put_loss(struct join *join, struct join_input *input, struct record *record)
+{
+	struct record_loss *loss = &record->loss;
+	uint64_t *last;
+
+	if (loss->kind >= SUMMARY_LOSSES)
+		return -EBADMSG;
+	last = &input->losses[loss->kind];
+	if (loss->count > *last)
+		join->losses[loss->kind] += loss->count - *last;
+	*last = loss->count;
+	loss->count = join->losses[loss->kind];
+	loss->time += input->shift;
+	return profile_writer_put(join->writer, record);
+}
+
+/* The names of a frame, of which inlined functions have several, are those of one input. */
+static int put_symbol(struct join *join, struct join_input *input, struct record *record)
+{
+	uint64_t number = (uint64_t)(input - join->inputs) + 1, before;
+	int err = join_translate(join, input, record);
+
+	if (err || !record->symbol.frame)
+		return err ? err : -EBADMSG;
+	join->named.defined = join->interned[REF_frame].last;
+	before = join_ids_get(&join->named, record->symbol.frame);
+	if (!before)
+		err = join_ids_put(&join->named, record->symbol.frame, number);
+	if (err || (before && before != number))
+		return err;
+	return profile_writer_put(join->writer, record);
+}
+
+static int put_other(struct join *join, struct join_input *input, struct record *record)
+{
+	int err = join_translate(join, input, record);
+
+	if (!err && input->shared)
+		err = join_note(join, input, record);
+	/* A reader finds it out again, by the chunk or the frequency. */
+	if (record->kind == RECORD_cpu &&
+	    input->summary.recording.frequency == join->inputs->summary.recording.frequency)
+		record->cpu.ns = 0;
+	return err < 0 ? err : err > 0 ? 0 : profile_writer_put(join->writer, record);
+}
+
+static int put(struct join *join, struct join_input *input, struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_header:
+	case RECORD_chunk:
+	case RECORD_meta:
+	case RECORD_argument:
+	case RECORD_recording:
+	case RECORD_stream:
+	case RECORD_loss_kind:
+	case RECORD_source:
+	case RECORD_end:
+		return 0; /* of all together they stand in the head, and at the end */
+	case RECORD_loss:
+		return put_loss(join, input, record);
+	case RECORD_symbol:
+		return put_symbol(join, input, record);
+	case RECORD_clock:
+		/* Of one clock; where a span was left out it is another one. */
+		return input->shift || input->recordings[0] != join->inputs->recordings[0]
+			       ? 0
+			       : profile_writer_put(join->writer, record);
+	default:
+		return record_defines(record->kind) ? join_define(join, input, record)
+						    : put_other(join, input, record);
+	}
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+/* Copies what is left of a chunk; *next is false at the end of the input. */
+static int copy_chunk(struct join *join, struct join_input *input, bool *next)
+{
+	struct record record;
+	int more, err = 0;
+
+	while (!err && (more = profile_reader_next(input->reader, &record)) > 0) {
+		if (record.kind == RECORD_chunk) {
+			input->next = record.chunk.time + input->shift;
+			*next = true;
+			return profile_writer_flush(join->writer);
+		}
+		err = put(join, input, &record);
+		if (err == -EBADMSG || err == -EMSGSIZE) {
+			join->refused++;
+			err = 0;
+		}
+	}
+	*next = false;
+	return err == 0 && more < 0 ? more : err ? err : profile_writer_flush(join->writer);
+}
+
+/* Those of one recording are read one after the other. */
+static bool may_begin(const struct join *join, const struct join_input *input)
+{
+	for (size_t i = input->n_recordings > 1; i < input->n_recordings; i++)
+		if (join_recording(join, input, i)->open)
+			return false;
+	return true;
+}
+
+static void set_open(const struct join *join, const struct join_input *input, bool open)
+{
+	for (size_t i = input->n_recordings > 1; i < input->n_recordings; i++)
+		join_recording(join, input, i)->open = open;
+}
+
+static int begin_input(struct join *join, struct join_input *input)
+{
+	struct source *source;
+	int err = join->open(join->context, input->index, &source);
+
+	err = err ? err : profile_reader_open(source, &input->reader);
+	input->next = input->begin + input->shift;
+	if (!err)
+		set_open(join, input, true);
+	return err;
+}
+
+/* The one whose next chunk is the first; NULL: none is open. */
+static struct join_input *first_open(const struct join *join, size_t begun)
+{
+	struct join_input *first = NULL;
+
+	for (size_t i = 0; i < begun; i++) {
+		struct join_input *input = &join->inputs[i];
+
+		if (input->reader && (!first || input->next < first->next))
+			first = input;
+	}
+	return first;
+}
+
+static int copy_inputs(struct join *join)
+{
+	size_t begun = 0;
+	int err = 0;
+
+	while (!err) {
+		struct join_input *input = first_open(join, begun), *next;
+		bool more;
+
+		next = begun < join->n_inputs ? &join->inputs[begun] : NULL;
+		if (next && may_begin(join, next) &&
+		    (!input || next->begin + next->shift <= input->next)) {
+			begun++;
+			err = begin_input(join, next);
+			continue;
+		}
+		if (!input)
+			return 0;
+		err = copy_chunk(join, input, &more);
+		if (err || more)
+			continue;
+		input_close(input);
+		set_open(join, input, false);
+		if (input->shared)
+			join_notes_turn(join->notes);
+	}
+	return err;
+}
+
+/* One recording ends as its last file does; a merged profile of several has an end of its own. */
+static int put_end(struct join *join)
+{
+	const struct join_input *last = &join->inputs[join->n_inputs - 1];
+	struct record record = {.kind = RECORD_end, .end = last->summary.end};
+
+	if (join->n_recordings > 1)
+		record.end = (struct record_end){.reason = END_MERGED};
+	else if (!last->summary.has_end)
+		return 0;
+	record.end.time = join->end;
+	return profile_writer_put(join->writer, &record);
+}
+
+int join_write(struct join *join, struct sink *sink)
+{
+	int err = profile_writer_create(sink, &join->writer), closed;
+
+	if (err)
+		return err;
+	profile_writer_whole(join->writer);
+	err = join_put_head(join);
+	err = err ? err : copy_inputs(join);
+	err = err ? err : join_notes_finish(join);
+	err = err ? err : put_end(join);
+	closed = profile_writer_close(join->writer);
+	join->writer = NULL;
+	return err ? err : closed;
+}

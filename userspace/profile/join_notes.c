@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* join_notes.c: what files of one recording say again, and sums that begin anew in each. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "carry_parts.h"
+#include "join_parts.h"
+#include "sums.h"
+#include "../../bpf/events.h"
+
+struct note_id {
+	uint64_t kind, owner_kind, owner, key;
+};
+
+/* A sum. */
+struct total {
+	const struct join_input *input; /* that `last` is of */
+	struct buffer last;             /* packed */
+	struct buffer base;             /* as the input before ended */
+	bool pending;                   /* `last` is not written yet */
+};
+
+struct join_notes {
+	struct map *totals; /* struct note_id: struct total * */
+	struct map *said;   /* struct note_id: a hash of the last record */
+	struct map *ended;  /* {kind, id} of what ended: in which turn */
+	uint64_t turn;
+	struct buffer packed, room;
+};
+
+int join_notes_create(struct join_notes **out)
+{
+	struct join_notes *notes = calloc(1, sizeof(*notes));
+
+	if (notes) {
+		notes->totals = map_create(sizeof(struct note_id));
+		notes->said = map_create(sizeof(struct note_id));
+		notes->ended = map_create(2 * sizeof(uint64_t));
+	}
+	if (!notes || !notes->totals || !notes->said || !notes->ended) {
+		join_notes_free(notes);
+		return -ENOMEM;
+	}
+	*out = notes;
+	return 0;
+}
+
+static void total_free(void *value)
+{
+	struct total *total = value;
+
+	buffer_free(&total->last);
+	buffer_free(&total->base);
+	free(total);
+}
+
+void join_notes_free(struct join_notes *notes)
+{
+	if (!notes)
+		return;
+	map_free_all(notes->totals, total_free);
+	map_free(notes->said);
+	map_free(notes->ended);
+	buffer_free(&notes->packed);
+	buffer_free(&notes->room);
+	free(notes);
+}
+
+static struct note_id id_of(const struct record *record)
+{
+	const struct rule *rule = &carry_rules[record->kind];
+
+	return (struct note_id){record->kind, rule->owner, carry_at(record, rule->owner_field),
+				carry_key(record, NULL)};
+}
+
+/* Was the last such record the same? */
+static int take_repeated(struct join *join, const struct record *record)
+{
+	struct join_notes *notes = join->notes;
+	const struct note_id id = id_of(record);
+	struct record copy = *record;
+	uint64_t *said, hash;
+	bool added;
+	int err;
+
+	/* These come first in their records. */
+	if (carry_rules[record->kind].at_begin)
+		copy.period.time = 0;
+	err = codec_pack(join->codec, &copy, &notes->packed);
+	said = err ? NULL : map_put(notes->said, &id, &added);
+	if (!said)
+		return err ? err : -ENOMEM;
+	hash = map_hash(map_seed(), notes->packed.data, notes->packed.size);
+	if (!added && *said == hash)
+		return 1;
+	*said = hash;
+	return 0;
+}
+
+static struct total *total_get(struct join_notes *notes, const struct note_id *id)
+{
+	uint64_t *place = map_put(notes->totals, id, NULL);
+
+	if (place && !*place)
+		*place = (uintptr_t)calloc(1, sizeof(struct total));
+	return place ? (struct total *)(uintptr_t)*place : NULL;
+}
+
+/* Makes the record what the recording had come to. */
+static int take_sum(struct join *join, const struct join_input *input, struct record *record)
+{
+	struct join_notes *notes = join->notes;
+	const struct note_id id = id_of(record);
+	struct total *total = total_get(notes, &id);
+	struct record base;
+	int err = 0;
+
+	if (!total)
+		return -ENOMEM;
+	if (total->input && total->input != input) {
+		buffer_free(&total->base);
+		total->base = total->last;
+		total->last = (struct buffer){0};
+	}
+	total->input = input;
+	if (total->base.size) {
+		err = codec_unpack(join->codec, total->base.data, total->base.size, &base);
+		err = err ? err : sums_add(record, &base, &notes->room);
+	}
+	err = err ? err : codec_pack(join->codec, record, &total->last);
+	/* A thread that goes on is in a later file, too; a reader takes one such record of it. */
+	total->pending = record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
+	return err ? err : total->pending;
+}
+
+static int take_exit(struct join_notes *notes, const struct record_exit *exit, uint64_t process)
+{
+	const uint64_t keys[][2] = {{REF_thread, exit->thread}, {REF_process, process}};
+
+	for (int i = 0; i < (exit->last && process ? 2 : 1); i++) {
+		uint64_t *turn = map_put(notes->ended, keys[i], NULL);
+
+		if (!turn)
+			return -ENOMEM;
+		*turn = notes->turn;
+	}
+	return 0;
+}
+
+int join_note(struct join *join, const struct join_input *input, struct record *record)
+{
+	/* It says again what was under way when the file began, or whether calls were traced. */
+	if (record->kind == RECORD_gc_begin)
+		return record->gc_begin.time - input->shift <= input->known;
+	if (record->kind == RECORD_call_window)
+		return input->known && record->call_window.end - record->call_window.begin == 1;
+	switch (carry_rules[record->kind].action) {
+	case ACTION_SUM:
+		return take_sum(join, input, record);
+	case ACTION_NAME:
+	case ACTION_NOTE:
+		return take_repeated(join, record);
+	default:
+		break;
+	}
+	if (record->kind != RECORD_exit)
+		return 0;
+	return take_exit(join->notes, &record->exit,
+			 join_ids_get(&join->processes, record->exit.thread));
+}
+
+static bool is_over(const struct join_notes *notes, const struct note_id *id)
+{
+	const uint64_t key[] = {id->owner_kind, id->owner}, *turn = map_get(notes->ended, key);
+
+	return turn && *turn < notes->turn;
+}
+
+static bool keep_total(void *context, const void *key, uint64_t *value)
+{
+	struct total *total = (struct total *)(uintptr_t)*value;
+
+	if (total->pending || !is_over(context, key))
+		return true;
+	total_free(total);
+	return false;
+}
+
+static bool keep_said(void *context, const void *key, uint64_t *value)
+{
+	(void)value;
+	return !is_over(context, key);
+}
+
+static bool keep_ended(void *context, const void *key, uint64_t *value)
+{
+	const struct join_notes *notes = context;
+
+	(void)key;
+	return *value >= notes->turn;
+}
+
+void join_notes_turn(struct join_notes *notes)
+{
+	map_filter(notes->totals, keep_total, notes);
+	map_filter(notes->said, keep_said, notes);
+	map_filter(notes->ended, keep_ended, notes);
+	notes->turn++;
+}
+
+int join_notes_finish(struct join *join)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+	int err = 0;
+
+	while (!err && map_next(join->notes->totals, &cursor, &key, &value)) {
+		const struct total *total = (const struct total *)(uintptr_t)*value;
+		struct record record;
+
+		if (!total->pending)
+			continue;
+		err = codec_unpack(join->codec, total->last.data, total->last.size, &record);
+		err = err ? err : profile_writer_put(join->writer, &record);
+	}
+	return err;
+}
