@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attribute.c: charges the time of collections to the allocations that caused them. */
+/* attribute.c: attributes the time of collections to the allocations that caused them. */
 #include "attribute.h"
 
 #include <errno.h>
@@ -45,9 +45,9 @@ void bill_settle(const struct bill *bill, const struct charge *charges, const do
 	}
 	fixed = fit[0] * bill->pauses;
 	copying = fit[1] * bill->promoted_bytes;
-	/* Nobody to charge for copying: no sampled object was promoted. */
+	/* If no sampled object was promoted, copying has nothing to be charged to. */
 	if (promoted > 0 && copying > 0)
-		/* Rounding may make the part a little more than the whole. */
+		/* Rounding may make the part slightly more than the whole. */
 		copying_ns = fmin(bill->pause_ns * copying / (fixed + copying), bill->pause_ns);
 	for (size_t i = 0; i < bill->n_charges; i++) {
 		double part = (bill->pause_ns - copying_ns) * (double)charges[i].bytes / allocated;

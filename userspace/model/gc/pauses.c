@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pauses.c: the longest pauses: what they copied or walked, and what lay in them. */
+/* pauses.c: the longest pauses: the objects that they processed, and the events during them. */
 /*
- * Which pauses are the longest is known at the end only, and nothing is kept of each event.
- * So a collection under way notes what comes meanwhile, and when it ends it stays if it is
- * among the longest so far; what comes later but began before, as a call that the pause held
- * up, is looked for among these few. What a minor collection copied are the samples of its
- * cycle. Who pays for a major one is known without a walk over all that lives: a sample that
- * ceases to be old was walked in all pauses since it became so, which its level tells.
+ * The longest pauses are only known at the end, and single events are not stored. So each
+ * collection in progress notes the events during it, and when it ends it is kept if it is among
+ * the longest so far. An event that is read later but began earlier, such as a call that the
+ * pause delayed, is matched against these few pauses.
+ *
+ * A minor collection copied samples of its cycle. For a major one, a walk over all live objects
+ * is not needed: when a sample ceases to be old, its level tells in which pauses it was walked.
  */
 #include "pauses.h"
 
@@ -26,7 +27,7 @@ void pauses_free(struct pauses *pauses)
 		causes_free(pauses->longest[i].causes);
 }
 
-/* Which samples it dealt with: those of its cycle, or what is old. */
+/* Decides which samples the collection processed: those of its cycle, or the old ones. */
 static int find_causes(const struct world *world, struct long_pause *pause)
 {
 	const struct charging *charging =
@@ -41,7 +42,7 @@ static int find_causes(const struct world *world, struct long_pause *pause)
 	return 0;
 }
 
-/* Puts it where it belongs among the longest; the last of these leaves if there is no room. */
+/* Inserts a pause among the longest ones. If there is no room, the shortest is dropped. */
 static void insert(struct pauses *pauses, const struct long_pause *pause)
 {
 	size_t at = pauses->n_longest;
@@ -91,7 +92,10 @@ static void note_longest(struct guests *guests, const struct guest *guest)
 	guests->longest[at] = *guest;
 }
 
-/* Threads wait there for the end of a pause, or for work: one is as good as another. */
+/*
+ * Threads wait in futex calls for the end of a pause, or for work; single ones are of no
+ * interest.
+ */
 static bool is_futex(const struct world *world, const struct guest *guest)
 {
 	const char *name = syscall_name(world->model->run.machine, guest->number);
@@ -145,7 +149,7 @@ static void welcome(const struct world *world, struct long_pause *pause, const s
 		note_call(world, guests, &part);
 	} else {
 		guests->sums.wait_ns += part.overlap_ns;
-		/* A wait in a call is that call's. */
+		/* A wait in a call is shown as that call. */
 		if (guest->reason != WAIT_CALL)
 			note_longest(guests, &part);
 	}
@@ -164,7 +168,7 @@ static void welcome_all(struct pauses *pauses, const struct world *world, const 
 			welcome(world, &pauses->longest[i], guest);
 }
 
-/* When what ended at `time` began. */
+/* When an event that ended at `time` began. */
 static uint64_t begin_of(uint64_t time, uint64_t duration)
 {
 	return time > duration ? time - duration : 0;

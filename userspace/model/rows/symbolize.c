@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* symbolize.c: names frames that a recorder could not name because it was killed. */
+/* symbolize.c: names frames that a killed recorder left unnamed. */
 /*
- * A profile says which files its frames lie in, and both are made by others. So a reader
- * parses the files, one after the other, each with all of its frames.
+ * Both the profile and the files that it refers to are untrusted. So a reader process
+ * (userspace/reader) parses the files, one at a time, with all of the frames in it.
  */
 #include "functions.h"
 
@@ -19,7 +19,7 @@ struct nameless {
 	uint32_t module, frame;
 };
 
-/* The frames of a module that a reader is asked for. */
+/* The frames of one request to the reader process. */
 struct question {
 	struct tree *tree;
 	const struct nameless *frames;
@@ -46,7 +46,7 @@ static int compare(const void *left, const void *right)
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-/* All frames without names, by module: for the caller to free; NULL: none, or no memory. */
+/* All unnamed frames, sorted by module. The caller frees it; NULL: none, or no memory. */
 static struct nameless *collect(const struct tree *tree, size_t *count)
 {
 	struct nameless *all;
@@ -121,7 +121,7 @@ int symbolize_missing(struct world *world)
 	size_t count, end;
 	int error;
 
-	/* A recorder that came to its end has named what can be named. */
+	/* A recorder that ended normally has named everything that it could. */
 	if (world->model->state == PROFILE_COMPLETE || world->model->state == PROFILE_LARGE ||
 	    !is_this_machine(&world->model->run))
 		return 0;

@@ -26,7 +26,7 @@ static int matches_init(struct matches *matches, size_t count)
 	return matches->bits ? 0 : -ENOMEM;
 }
 
-/* By the whole path, or its last part. */
+/* Matches the whole path or its last part. */
 static bool is_module(const char *value, const char *module)
 {
 	return module &&
@@ -34,9 +34,9 @@ static bool is_module(const char *value, const char *module)
 }
 
 /*
- * A timer sample in a call has the kernel's way into calls on its stack. Which one it
- * is, a function of the kernel may tell; but these end in tail calls at times and leave
- * no frame, and then the C library's function that made the call tells.
+ * The stack of a timer sample in a system call contains the kernel's system call entry. A kernel
+ * function may name the call. But tail calls can remove that frame; then the C library's function
+ * that made the call names it.
  */
 static bool enters_kernel(const struct model_function *row)
 {
@@ -85,7 +85,7 @@ static uint16_t mask_row(const struct filter *filter, const struct model_functio
 	return (uint16_t)mask;
 }
 
-/* The terms about calls: they look at the kernel's functions and at the one that called it. */
+/* The `during` terms: they match kernel functions and the one that called the kernel. */
 static uint16_t during_terms(const struct filter *filter)
 {
 	unsigned mask = 0;
@@ -95,7 +95,7 @@ static uint16_t during_terms(const struct filter *filter)
 	return (uint16_t)mask;
 }
 
-/* A stack has what any of its functions has. */
+/* A stack matches what any of its functions matches. */
 static uint16_t mask_stack(const struct world *world, const struct matches *rows, uint16_t during,
 			   uint32_t stack)
 {
@@ -163,7 +163,7 @@ static int resolve_types(struct selection *selection, const struct world *world)
 	return 0;
 }
 
-/* Threads and processes: by number or name. */
+/* Matches threads and processes by number or name. */
 static bool is_task(const char *value, uint64_t id, const char *name)
 {
 	char number[24];
@@ -250,18 +250,18 @@ void selection_free(struct selection *selection)
 	*selection = (struct selection){0};
 }
 
-/* What terms ask of an event. */
+/* The properties of an event that terms refer to. */
 struct asked {
 	uint64_t time, thread, stack, type;
-	uint64_t process; /* of one without a thread */
+	uint64_t process; /* only for events without a thread */
 	uint64_t fiber;   /* 0: none */
-	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
-	bool is_syscall;  /* or a wait in one: with this number */
+	uint64_t gc_kind; /* of the collection that contains it; 0: none */
+	bool is_syscall;  /* or a wait in one; with this number */
 	uint64_t number;
-	bool is_wait; /* for this reason */
+	bool is_wait; /* with this reason */
 	uint64_t reason;
-	bool in_kernel_call; /* its stack tells which call it is in */
-	bool is_state;       /* found so, whenever it came about: it has no time and no phase */
+	bool in_kernel_call; /* its stack shows which call it is in */
+	bool is_state;       /* a state without time and phase */
 };
 
 static struct asked asked_of_process(const struct record *record)
@@ -425,7 +425,7 @@ bool selection_admits_thread(const struct selection *selection, uint64_t thread)
 	return true;
 }
 
-/* Does the term hold for each call of this kind, or for none? False: it depends. */
+/* Does the term hold for all calls of this kind, or for none? False: it depends on the call. */
 static bool is_decided(const struct selection *selection, size_t i, uint64_t process,
 		       const struct asked *call, bool *held)
 {
@@ -441,7 +441,7 @@ static bool is_decided(const struct selection *selection, size_t i, uint64_t pro
 		return true;
 	case FILTER_TYPE:
 	case FILTER_REASON:
-		return true; /* calls have none */
+		return true; /* calls have neither */
 	default:
 		return false;
 	}

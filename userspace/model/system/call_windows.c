@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_windows.c: estimates of system calls that were made outside of tracing windows. */
+/* call_windows.c: estimates system calls made outside of tracing windows. */
 #include "call_windows.h"
 
 #include <errno.h>
@@ -9,55 +9,61 @@
 #include "../../util/map.h"
 #include "../world/arena.h"
 
-/* In place of a process. */
-#define POOL 0          /* all that windows have seen for less than CPU_MIN */
-#define SUMS UINT64_MAX /* all */
+/* Used in place of a process id. */
+#define POOL 0          /* processes with less than CPU_MIN in windows so far */
+#define SUMS UINT64_MAX /* all processes */
 
-#define SLOWER_MAX 16.0 /* tracing does not slow down more: then the figures are wrong */
-/* How well the cost of tracing a call is known, relative to it. */
+#define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
+/* Relative uncertainty of the cost of tracing a call. */
 #define COST_DOUBT 0.6
-/* What tracing pushes out of the caches makes the program itself slower: by this part of its own
- * time, at most by so many times the cost of tracing. It may be nothing, or twice as much. */
+/*
+ * Tracing evicts the program from the caches. This slows it down by a share of its own time, at
+ * most by a multiple of the cost of tracing. The actual slowdown may be zero or twice as much.
+ */
 #define CACHE_SHARE     0.1
 #define CACHE_TIMES_MAX 2
-/* ns of CPU time in windows: less says little, and waits for the next one. */
+/* ns of CPU time in windows. With less, a process is counted with its next window. */
 #define CPU_MIN 1e6
-/* So much of a window counts in the next one as well, or for a gap without one: that waits for so
- * many of other processes. */
+/*
+ * Share of a window that also counts in the next one, or in a gap that no window follows. A gap
+ * waits for at most so many windows of other processes.
+ */
 #define KEPT      0.0625
 #define WAITS_MAX 64
-/* Of few samples, the variance between them is taken to be larger by this, divided by as many. */
+/* With few samples, their variance is raised by this divided by their number. */
 #define FEW 3
 
-/* What is estimated of one call over all processes. */
+/* Estimates of one call over all processes. */
 struct call_sum {
 	double more[CALL_FIGURES]; /* in the gaps */
-	/* Of the samples that it is estimated from, and of them with the CPU time of their gaps. */
+	/* Sums over the samples: squares, and products with the CPU time of their gaps. */
 	double squares[CALL_FIGURES], products[CALL_FIGURES];
-	double sample[CALL_FIGURES]; /* the last of them, and its number */
+	double sample[CALL_FIGURES]; /* latest sample, and its number */
 	uint64_t number;
-	double doubt[CALL_FIGURES]; /* tracing may have cost more, or less */
+	double doubt[CALL_FIGURES]; /* uncertainty of the cost of tracing */
 };
 
 /* One call in one process. */
 struct window_total {
-	double fresh[CALL_FIGURES]; /* since the last window, and what is kept of that */
+	double fresh[CALL_FIGURES]; /* since the last window, plus what was kept */
 	struct call_sum *sum;
-	struct window_total *next; /* of the process */
+	struct window_total *next; /* same process */
 };
 
 struct window_process {
 	uint64_t traced, untraced; /* CPU time so far, ns */
-	double cpu, gap;           /* in windows, and in the gap before: since the last one */
-	double pooled;             /* in gaps in which it was in the pool */
-	double more[CALL_FIGURES]; /* in the other gaps */
+	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
+	double pooled;             /* CPU time in gaps while it was in the pool */
+	double more[CALL_FIGURES]; /* estimate for the other gaps */
 	struct window_total *totals;
-	struct window_process *next; /* of those with CPU time of late */
-	unsigned waits;              /* windows since it is one of these; 0: it is none */
+	struct window_process *next; /* in the list of processes with recent CPU time */
+	unsigned waits;              /* windows since it joined that list; 0: not in it */
 };
 
-/* A call in a process, one in all, or a process (CALL_ALL), made if it has a size. NULL: there is
- * none, or no memory. */
+/*
+ * A call in a process, a call over all, or a process (CALL_ALL). Created if `size` is not 0.
+ * NULL: not found, or no memory.
+ */
 static void *item_get(const struct call_windows *windows, uint64_t process, uint64_t call,
 		      size_t size)
 {
@@ -86,7 +92,7 @@ void call_windows_free(struct call_windows *windows)
 	arena_free(windows->arena);
 }
 
-/* --- what the profile says ------------------------------------------------------ */
+/* --- input from the profile ------------------------------------------------------ */
 
 int call_windows_calls(struct call_windows *windows, uint64_t id, uint64_t call,
 		       const double more[CALL_FIGURES])
@@ -145,9 +151,9 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 	return 0;
 }
 
-/* --- a window is over ------------------------------------------------------------- */
+/* --- the end of a window --------------------------------------------------------- */
 
-/* What a sample has of a call in several processes is one figure. */
+/* Adds a process's estimates. A call in several processes is one value of the sample. */
 static void add_figures(const struct call_windows *windows, struct call_sum *sum,
 			const double more[CALL_FIGURES], double doubt)
 {
@@ -163,7 +169,9 @@ static void add_figures(const struct call_windows *windows, struct call_sum *sum
 	}
 }
 
-/* What a process did in windows stands for its gap, by its own CPU time: without that of tracing.
+/*
+ * Estimates a process's gap from its windows, in proportion to CPU time, after subtracting the
+ * cost of tracing.
  */
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
@@ -191,7 +199,9 @@ static void close_process(struct call_windows *windows, struct window_process *p
 	process->gap = 0;
 }
 
-/* Of those that have so much CPU time in windows, or waited for it that long, one sample is taken.
+/*
+ * Takes a sample of the processes that have at least `least` CPU time in windows, or have waited
+ * for `waits` windows.
  */
 static void take_sample(struct call_windows *windows, double least, unsigned waits)
 {
@@ -220,7 +230,7 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 {
 	if (record->end <= record->begin || record->begin < windows->end)
 		return -EBADMSG;
-	/* Where the first window begins the recording does: there is no gap before it. */
+	/* The first window starts with the recording, so no gap precedes it. */
 	windows->gaps_ns += windows->end ? (double)(record->begin - windows->end) : 0;
 	windows->windows += record->begin > windows->end;
 	windows->traced_ns += (double)(record->end - record->begin);
@@ -248,7 +258,7 @@ double call_windows_of(const struct call_windows *windows, uint64_t id, enum cal
 	return process->more[figure] + pool->more[figure] * process->pooled / fmax(pool->pooled, 1);
 }
 
-/* By how far samples are from the rate of all, and by what each is itself where they are few. */
+/* The deviation of the samples from the overall rate, plus their own variance if they are few. */
 static double variance(const struct call_windows *windows, const struct call_sum *sum, int figure)
 {
 	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
@@ -270,7 +280,7 @@ bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
 		return false;
 	tally.value = sum->more[figure];
 	doubt = sum->doubt[figure];
-	/* While calls wait the clock is the better scale. */
+	/* For waiting calls, wall time is the better scale. */
 	if (figure == CALL_NS)
 		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - tally.value);
 	tally.variance = variance(windows, sum, figure) + pow(doubt / ESTIMATE_Z, 2);

@@ -15,23 +15,23 @@
 
 #define NS_MAX (UINT64_C(1) << 62)
 
-/* Of one call over all processes. */
+/* One call over all processes. */
 struct division {
-	struct call sum; /* figures that have no interval, percentiles */
+	struct call sum; /* figures without intervals; percentiles */
 	double value[CALL_FIGURES];
-	double below[CALL_FIGURES], above[CALL_FIGURES]; /* how far it may be off, squared */
-	struct share count, time;                        /* of all processes whose records decide */
-	double all;                                      /* calls that were seen, selected or not */
-	double left_out; /* calls of which it is not known how many are selected */
+	double below[CALL_FIGURES], above[CALL_FIGURES]; /* squared deviations */
+	struct share count, time; /* over all processes with records that decide */
+	double all;               /* traced calls, selected or not */
+	double left_out;          /* calls of which an unknown part is selected */
 };
 
 struct dividing {
 	const struct syscalls *syscalls;
 	struct world *world;
-	struct division *items; /* by number as in `index`, from 1 */
+	struct division *items; /* item 0 is unused; see `index` */
 	size_t count, capacity;
 	struct map *index;
-	bool timed; /* what is selected lies in time that was traced */
+	bool timed; /* the selected time was traced */
 };
 
 static struct division *division_of(struct dividing *dividing, uint64_t number)
@@ -48,11 +48,11 @@ static struct division *division_of(struct dividing *dividing, uint64_t number)
 	return &dividing->items[*item];
 }
 
-/* A total, and what its records say. */
+/* A total and its records. */
 struct dividend {
 	uint64_t process, number;
-	const struct call *total;   /* NULL: there are records only */
-	const struct call *records; /* NULL: there are none */
+	const struct call *total;   /* NULL: only records exist */
+	const struct call *records; /* NULL: no records */
 };
 
 static double calls_in(const struct dividend *dividend)
@@ -92,11 +92,11 @@ static void add_exactly(struct division *division, struct process *process, cons
 			  &(struct estimate){values[figure], values[figure], values[figure]});
 	call_merge(&division->sum, call);
 	division->sum.count -= call->count - seen;
-	/* Those that are selected are counted by their own records. */
+	/* Selected waits are counted from their own records. */
 	division->sum.waits = division->sum.wait_ns = 0;
 }
 
-/* `whole` times the share; where none of the calls has a record, as in other processes. */
+/* Adds `whole` times the share. Calls without any record use the share of the other processes. */
 static void add_share(struct division *division, struct process *process, enum call_figure figure,
 		      double whole, const struct share *share)
 {
@@ -110,8 +110,7 @@ static void add_share(struct division *division, struct process *process, enum c
 	add_value(division, process, figure, &part);
 }
 
-/* Figures without intervals, and percentiles, are those of the records, made as large as `scale`.
- */
+/* Adds the figures without intervals, and percentiles. They come from the records, scaled. */
 static void add_records(struct division *division, const struct call *records, double scale)
 {
 	const struct call_part *part = &records->part;
@@ -143,7 +142,7 @@ static void add_estimated(struct division *division, struct process *process,
 		add_records(division, records, whole / records->part.count.all);
 }
 
-/* Only some of the calls that are short were recorded, at random; or none, and not by chance. */
+/* Were short calls recorded at random? If not, only slow ones or none were recorded. */
 static bool is_sampled(const struct world *world)
 {
 	return world->model->run.syscall_rate > 0;
@@ -171,7 +170,7 @@ static void divide(struct dividing *dividing, struct division *division,
 		add_estimated(division, process, dividend);
 }
 
-/* Each total with its records, and records without a total. */
+/* Calls back for each total with its records, and for records without a total. */
 static int each(struct dividing *dividing,
 		void (*deal)(struct dividing *, struct division *, const struct dividend *))
 {
@@ -201,8 +200,7 @@ static int each(struct dividing *dividing,
 	return 0;
 }
 
-/* What is known before anything is divided: all calls there are, and the shares of all processes.
- */
+/* First pass: counts all calls, and merges the shares of all processes. */
 static void prepare(struct dividing *dividing, struct division *division,
 		    const struct dividend *dividend)
 {
@@ -225,7 +223,7 @@ static struct estimate estimate_of(const struct division *division, enum call_fi
 				 value + sqrt(division->above[figure])};
 }
 
-/* As many times more as there are with those that were not traced. */
+/* Raises an estimate by the same factor as the total including untraced calls. */
 static void scale(struct estimate *estimate, const struct estimate *whole, double seen)
 {
 	double times = seen > 0 ? whole->value / seen : 1;

@@ -104,7 +104,7 @@ static void add_streams(const struct streams *streams, struct model *model)
 			continue;
 		row = &model->streams[model->n_streams++];
 		row->name = stream_names[code];
-		/* A profile whose beginning is all there is may not say: then events do. */
+		/* A truncated profile may lack the stream record; then events decide. */
 		row->attached = state->told ? state->attached : state->events > 0;
 		if (!row->attached && state->told && *state->why_not)
 			row->why_not = state->why_not;
