@@ -13,7 +13,7 @@
 struct causes;
 
 /* A system call or wait of a thread that overlaps a pause. */
-struct guest {
+struct pause_event {
 	uint64_t thread;
 	uint64_t begin, duration, overlap_ns;
 	bool is_call;    /* if false: a wait outside of calls, with this reason */
@@ -26,11 +26,11 @@ struct guest {
 };
 
 /* All calls, waits and CPU time in a pause, as far as recorded. */
-struct guests {
-	struct guest longest[PAUSE_CALLS]; /* by overlap */
+struct pause_events {
+	struct pause_event longest[PAUSE_CALLS]; /* by overlap */
 	size_t n_longest;
-	struct guest own;      /* longest call of the collecting thread, if any */
-	struct guest own_wait; /* its longest wait, in a call or not */
+	struct pause_event own;      /* longest call of the collecting thread, if any */
+	struct pause_event own_wait; /* its longest wait, in a call or not */
 	struct pause_sums sums;
 	uint64_t cpu_ns, own_cpu_ns;
 };
@@ -44,7 +44,7 @@ struct long_pause {
 	bool walked;           /* it is charged to objects that were old already */
 	double level;          /* of its process at that time: see struct charging */
 	struct causes *causes; /* only of an ended one */
-	struct guests guests;
+	struct pause_events events;
 };
 
 /* A collection that ended, or the sums of several, for samples_collected(). */
