@@ -19,11 +19,11 @@ struct charge {
 	uint32_t cost; /* of the sample's stack */
 	uint32_t type : 31;
 	uint32_t promoted : 1;
-	float bytes; /* estimated; only the ratios within one bill matter */
+	float bytes; /* estimated; only the ratios within one gc matter */
 };
 
 /* A collection whose time is to be split over charges. */
-struct bill {
+struct queued_gc {
 	uint32_t process;
 	uint32_t pauses; /* including those carried over from cycles without samples */
 	double pause_ns;
@@ -36,27 +36,27 @@ struct bill {
  * too many, so memory is bounded. Nearly every profile is settled in one go, with the fit over
  * all its collections.
  */
-struct account {
+struct charge_queue {
 	struct charge *charges;
 	size_t n_charges, charges_capacity;
-	struct bill *bills;
-	size_t n_bills, bills_capacity;
+	struct queued_gc *gcs;
+	size_t n_gcs, gcs_capacity;
 };
 
-#define ACCOUNT_CHARGES_MAX (1 << 20)
+#define CHARGE_QUEUE_MAX (1 << 20)
 
-void account_free(struct account *account);
+void charge_queue_free(struct charge_queue *queue);
 
-/* Add the charges first, then the bill that counts them. 0 or -ENOMEM. */
-int account_add_charge(struct account *account, const struct charge *charge);
-int account_add_bill(struct account *account, const struct bill *bill);
+/* Add the charges first, then the gc that counts them. 0 or -ENOMEM. */
+int charge_queue_add(struct charge_queue *queue, const struct charge *charge);
+int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc);
 
-/* Splits `bill` over `charges` with this fit; adds to gc_ns of lives and types. */
-struct books {
+/* Splits `gc` over `charges` with this fit; adds to gc_ns of lives and types. */
+struct charge_targets {
 	struct tree *tree;
 	struct types *types;
 };
-void bill_settle(const struct bill *bill, const struct charge *charges, const double fit[2],
-		 const struct books *books);
+void queued_gc_charge(const struct queued_gc *gc, const struct charge *charges, const double fit[2],
+		      const struct charge_targets *targets);
 
 #endif

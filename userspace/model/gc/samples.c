@@ -24,7 +24,7 @@ void samples_free(struct samples *samples)
 {
 	free(samples->items);
 	id_map_free(samples->index);
-	account_free(&samples->account);
+	charge_queue_free(&samples->queue);
 }
 
 /* Index of a new sample, 0: no memory. The entry stays free until .process is set. */
@@ -324,26 +324,26 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 	return 0;
 }
 
-/* Settles all bills with the current fit. */
+/* Settles all gcs with the current fit. */
 static void settle_all(struct samples *samples)
 {
-	struct account *account = &samples->account;
-	struct books books = {&samples->world->tree, &samples->world->types};
-	const struct charge *charges = account->charges;
+	struct charge_queue *queue = &samples->queue;
+	struct charge_targets targets = {&samples->world->tree, &samples->world->types};
+	const struct charge *charges = queue->charges;
 	const struct process *process;
 	double fit[2];
 
-	for (size_t i = 0; i < account->n_bills; i++) {
-		process = tasks_find_process(&samples->world->tasks, account->bills[i].process);
+	for (size_t i = 0; i < queue->n_gcs; i++) {
+		process = tasks_find_process(&samples->world->tasks, queue->gcs[i].process);
 		charging_fit(&process->charging, &fit[0], &fit[1]);
-		bill_settle(&account->bills[i], charges, fit, &books);
-		charges += account->bills[i].n_charges;
+		queued_gc_charge(&queue->gcs[i], charges, fit, &targets);
+		charges += queue->gcs[i].n_charges;
 	}
-	account->n_bills = account->n_charges = 0;
+	queue->n_gcs = queue->n_charges = 0;
 }
 
 /* Adds charges for the samples of the current cycle; `end` also ends the cycle. */
-static int charge_cycle(struct samples *samples, struct charging *charging, struct bill *bill,
+static int charge_cycle(struct samples *samples, struct charging *charging, struct queued_gc *gc,
 			bool end)
 {
 	double estimated = 0;
@@ -356,9 +356,9 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 
 		next = sample->next;
 		estimated += charge.promoted ? fmax(sample->bytes, 1) : 0;
-		if (account_add_charge(&samples->account, &charge) < 0)
+		if (charge_queue_add(&samples->queue, &charge) < 0)
 			return -ENOMEM;
-		bill->n_charges++;
+		gc->n_charges++;
 		if (!end)
 			continue;
 		sample->pending = 0;
@@ -367,46 +367,45 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 	}
 	if (end)
 		charging->first_pending = 0;
-	if (bill->promoted_bytes < 0)
-		bill->promoted_bytes = estimated;
+	if (gc->promoted_bytes < 0)
+		gc->promoted_bytes = estimated;
 	return 0;
 }
 
 static int charge_samples(struct samples *samples, const struct collection *collection)
 {
-	struct account *account = &samples->account;
+	struct charge_queue *queue = &samples->queue;
 	struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, collection->process)->charging;
-	struct bill bill = {.process = (uint32_t)collection->process,
-			    .pauses = (uint32_t)collection->count,
-			    .pause_ns = (double)collection->pause_ns};
+	struct queued_gc gc = {.process = (uint32_t)collection->process,
+			       .pauses = (uint32_t)collection->count,
+			       .pause_ns = (double)collection->pause_ns};
 
 	/* Negative: not measured, use the samples' estimate. Only minor collections copy. */
 	if (collection->minor)
-		bill.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes
-							    : -1;
+		gc.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes : -1;
 	if (!collection->timed) {
-		if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+		if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
 			return -ENOMEM;
-		account->n_charges -= bill.n_charges;
+		queue->n_charges -= gc.n_charges;
 		return 0;
 	}
 	if (!charging->first_pending) {
-		charging->carried += bill.pauses;
-		charging->carried_ns += bill.pause_ns;
-		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
+		charging->carried += gc.pauses;
+		charging->carried_ns += gc.pause_ns;
+		charging->carried_bytes += fmax(gc.promoted_bytes, 0);
 		return 0;
 	}
-	if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+	if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
 		return -ENOMEM;
-	bill.pauses += charging->carried;
-	bill.pause_ns += charging->carried_ns;
-	bill.promoted_bytes += charging->carried_bytes;
+	gc.pauses += charging->carried;
+	gc.pause_ns += charging->carried_ns;
+	gc.promoted_bytes += charging->carried_bytes;
 	charging->carried = 0;
 	charging->carried_ns = charging->carried_bytes = 0;
-	if (account_add_bill(account, &bill) < 0)
+	if (charge_queue_add_gc(queue, &gc) < 0)
 		return -ENOMEM;
-	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
+	if (queue->n_charges > CHARGE_QUEUE_MAX || queue->n_gcs > CHARGE_QUEUE_MAX)
 		settle_all(samples);
 	return 0;
 }
@@ -539,6 +538,6 @@ int samples_finish(struct samples *samples)
 	/* No more records follow, and the next steps need memory. */
 	id_map_free(samples->index);
 	samples->index = NULL;
-	account_free(&samples->account);
+	charge_queue_free(&samples->queue);
 	return 0;
 }

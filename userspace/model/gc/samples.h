@@ -22,7 +22,7 @@ struct samples {
 	size_t count, capacity;
 	uint32_t free;
 	struct id_map *index; /* {process, sample id} -> number */
-	struct account account;
+	struct charge_queue queue;
 	struct tally bytes;
 	struct object_tally objects;
 	double unfreed;                  /* live bytes of manual objects */
