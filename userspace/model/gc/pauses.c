@@ -253,7 +253,7 @@ void pauses_cpu(struct pauses *pauses, const struct world *world, const struct r
 
 void pauses_old(struct pauses *pauses, const struct sample *sample)
 {
-	if (sample->type == TYPE_TRASH)
+	if (sample->type == TYPE_UNSELECTED)
 		return;
 	for (size_t i = 0; i < pauses->n_longest; i++) {
 		struct long_pause *pause = &pauses->longest[i];

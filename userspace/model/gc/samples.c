@@ -189,7 +189,7 @@ static void count_sample(struct samples *samples, const struct record_alloc *rec
 static void count_unfreed(struct samples *samples, const struct sample *sample, double bytes,
 			  uint64_t time)
 {
-	if (sample->type == TYPE_TRASH)
+	if (sample->type == TYPE_UNSELECTED)
 		return;
 	samples->unfreed += bytes;
 	timeline_at(&samples->world->timeline, time)->unfreed_bytes =
@@ -224,8 +224,8 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	type = type_table_number(&samples->world->types, thread->process, record->type);
 	/* It is charged like the others, but to a cost and a type that are not shown. */
 	if (!event->selected) {
-		cost = tree_trash(&samples->world->tree);
-		type = TYPE_TRASH;
+		cost = tree_unselected(&samples->world->tree);
+		type = TYPE_UNSELECTED;
 	}
 	place = id_map_put(samples->index, thread->process, record->sample);
 	if (cost < 0 || type < 0 || !place || !tree_life(&samples->world->tree, (uint32_t)cost))
@@ -316,7 +316,7 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 
 	for (uint32_t number = charging->first_pending; number; number = sample->next) {
 		sample = &samples->items[number];
-		if (sample->type != TYPE_TRASH &&
+		if (sample->type != TYPE_UNSELECTED &&
 		    causes_add(causes, sample->cost, sample->type, sample->bytes,
 			       sample->promoted ? sample->bytes : 0) < 0)
 			return -ENOMEM;
@@ -473,7 +473,7 @@ static double selected_live_bytes(const struct types *types)
 	double live = 0;
 
 	for (size_t i = 1; i < types->count; i++)
-		live += i == TYPE_TRASH ? 0 : fmax(types->items[i].live_bytes, 0);
+		live += i == TYPE_UNSELECTED ? 0 : fmax(types->items[i].live_bytes, 0);
 	return live;
 }
 
@@ -498,7 +498,7 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 	double p = (double)sample->probability;
 
 	pay_old_age(samples, sample);
-	if (sample->type != TYPE_TRASH)
+	if (sample->type != TYPE_UNSELECTED)
 		tally_add(live, sample->bytes * p, p);
 }
 

@@ -175,7 +175,7 @@ int entries_finish(struct world *world, const struct fibers *fibers)
 			starts[i] = is_starter(functions->rows[i].name);
 		}
 		for (size_t i = 0; i < tree->n_costs; i++)
-			if (!tree->trash || i != tree->trash)
+			if (!tree->unselected || i != tree->unselected)
 				add_cost(world, &tree->costs[i],
 					 &all[entry_of(world, starts, tree->costs[i].stack,
 						       &begun)]);

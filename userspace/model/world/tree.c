@@ -277,15 +277,15 @@ int64_t tree_cost(struct tree *tree, uint64_t stack)
 	return node->cost;
 }
 
-int64_t tree_trash(struct tree *tree)
+int64_t tree_unselected(struct tree *tree)
 {
-	if (tree->trash)
-		return tree->trash;
+	if (tree->unselected)
+		return tree->unselected;
 	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
 			  sizeof(*tree->costs)) < 0)
 		return -ENOMEM;
-	tree->trash = (uint32_t)tree->n_costs++;
-	return tree->trash;
+	tree->unselected = (uint32_t)tree->n_costs++;
+	return tree->unselected;
 }
 
 uint32_t tree_life(struct tree *tree, uint32_t cost)

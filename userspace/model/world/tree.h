@@ -99,7 +99,7 @@ struct tree {
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
 	size_t n_costs, costs_capacity;
-	uint32_t trash; /* cost of unselected events; 0: none yet */
+	uint32_t unselected; /* cost of unselected events; 0: none yet */
 	struct stack_lives lives;
 	struct cost_rest *rests; /* number 0: none, stays all zero */
 	size_t n_rests, rests_capacity;
@@ -169,7 +169,7 @@ static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 int64_t tree_cost(struct tree *tree, uint64_t stack);
 
 /* Index of the cost for unselected events, which has no stack and is not shown; -ENOMEM. */
-int64_t tree_trash(struct tree *tree);
+int64_t tree_unselected(struct tree *tree);
 
 /* Index of the life of the cost's stack, created if needed; 0: no memory. */
 uint32_t tree_life(struct tree *tree, uint32_t cost);

@@ -75,7 +75,7 @@ int tree_show(struct tree *tree, enum model_frames frames)
 			settle_path(tree, (uint32_t)id, frames);
 	for (size_t i = 1; i < tree->n_costs && !error; i++) {
 		tree->costs[i].stack = tree_shown(tree, tree->costs[i].stack);
-		if (!tree->costs[i].stack && i != tree->trash)
+		if (!tree->costs[i].stack && i != tree->unselected)
 			error = move_cost(tree, &tree->costs[i]);
 	}
 	return error;

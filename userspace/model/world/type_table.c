@@ -36,7 +36,7 @@ static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
 int type_table_init(struct types *types)
 {
 	memset(types, 0, sizeof(*types));
-	types->count = TYPE_TRASH;
+	types->count = TYPE_UNSELECTED;
 	types->index = map_create(sizeof(struct type_key));
 	if (!types->index || new_type(types, 0, 0) < 0)
 		return -ENOMEM;

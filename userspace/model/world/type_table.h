@@ -24,14 +24,15 @@ struct type {
 	double gc_ns;
 };
 
-/* TYPE_TRASH has no samples; it takes what is not selected. Indexes are the same in every pass. */
-enum { TYPE_TRASH = 1, TYPE_CACHE = 1024 };
+/* TYPE_UNSELECTED has no samples; it takes what is not selected. Indexes are the same in every
+ * pass. */
+enum { TYPE_UNSELECTED = 1, TYPE_CACHE = 1024 };
 
 struct types {
-	struct type *items; /* item 0 is none, 1 is TYPE_TRASH */
+	struct type *items; /* item 0 is none, 1 is TYPE_UNSELECTED */
 	size_t count, capacity;
 	struct map *index;          /* {process, type} -> index of the latest name */
-	uint32_t trash;             /* type of unselected samples; 0: none yet */
+	uint32_t unselected;        /* type of unselected samples; 0: none yet */
 	uint32_t cache[TYPE_CACHE]; /* indexes by low bits of process and type; 0: none */
 };
 
