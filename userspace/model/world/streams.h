@@ -11,7 +11,7 @@
 
 struct stream_state {
 	const char *why_not;
-	bool told, attached; /* from a stream record */
+	bool reported, attached; /* from a stream record */
 	uint64_t events;
 };
 
