@@ -237,10 +237,10 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 
 	while (map_next(calls->index, &walk->cursor, &key, &item)) {
 		const struct call *call = &calls->items[*item];
-		const uint64_t *rival = map_get(others->index, key);
-		uint64_t other = rival ? others->items[*rival].count : 0;
+		const uint64_t *match = map_get(others->index, key);
+		uint64_t other = match ? others->items[*match].count : 0;
 
-		if (rival &&
+		if (match &&
 		    (walk->part ? walk->records
 				: other > call->count || (other == call->count && walk->records)))
 			continue;
