@@ -269,7 +269,7 @@ static int merge_all(struct calls *sums, struct counted walk)
 }
 
 /* Adds calls to their processes; the next function adds the estimates for gaps. */
-static void share_out(struct tasks *tasks, struct counted walk)
+static void add_to_processes(struct tasks *tasks, struct counted walk)
 {
 	const struct call *call;
 	uint64_t id;
@@ -284,7 +284,7 @@ static void share_out(struct tasks *tasks, struct counted walk)
 	}
 }
 
-static void share_out_gaps(struct tasks *tasks, const struct call_windows *windows)
+static void add_gaps_to_processes(struct tasks *tasks, const struct call_windows *windows)
 {
 	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
 		struct process *process = tasks_find_process(tasks, id);
@@ -490,8 +490,8 @@ static int add_all(const struct syscalls *syscalls, struct world *world)
 	for (int i = 0; i < 2 && !error; i++)
 		error = merge_all(&sums, walks[i]);
 	for (int i = 0; i < 2 && !error; i++)
-		share_out(&world->tasks, walks[i]);
-	share_out_gaps(&world->tasks, &syscalls->windows);
+		add_to_processes(&world->tasks, walks[i]);
+	add_gaps_to_processes(&world->tasks, &syscalls->windows);
 	if (!error)
 		error = add_rows(&sums, &syscalls->windows, world->model);
 	calls_free(&sums);
