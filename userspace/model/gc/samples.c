@@ -478,7 +478,7 @@ static double selected_live_bytes(const struct types *types)
 }
 
 /* If the program frees its objects, those that were not freed are alive. */
-static int keep_what_was_not_freed(struct samples *samples)
+static int mark_unfreed_live(struct samples *samples)
 {
 	int err = 0;
 
@@ -508,7 +508,7 @@ int samples_finish(struct samples *samples)
 	struct tally live = {0};
 
 	settle_all(samples);
-	if (keep_what_was_not_freed(samples) < 0)
+	if (mark_unfreed_live(samples) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
