@@ -129,7 +129,7 @@ static int become_old(struct samples *samples, struct sample *sample)
  * Each major pause raises the level of the process by ns per live byte. So the charge for all
  * major pauses in an object's life is a difference of two levels.
  */
-static void pay_old_age(struct samples *samples, const struct sample *sample)
+static void charge_major_pauses(struct samples *samples, const struct sample *sample)
 {
 	const struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
@@ -140,14 +140,14 @@ static void pay_old_age(struct samples *samples, const struct sample *sample)
 	samples->world->types.items[sample->type].gc_ns += ns;
 }
 
-static void cease_to_be_old(struct samples *samples, struct sample *sample)
+static void leave_old_generation(struct samples *samples, struct sample *sample)
 {
 	struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
 
 	if (!sample->old)
 		return;
-	pay_old_age(samples, sample);
+	charge_major_pauses(samples, sample);
 	sample->old = 0;
 	charging->live_bytes -= sample->bytes;
 	charging->live_count--;
@@ -301,7 +301,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		return become_old(samples, sample);
 	if (die(samples, sample, record->age, freed) < 0)
 		return -ENOMEM;
-	cease_to_be_old(samples, sample);
+	leave_old_generation(samples, sample);
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
@@ -497,7 +497,7 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 {
 	double p = (double)sample->probability;
 
-	pay_old_age(samples, sample);
+	charge_major_pauses(samples, sample);
 	if (sample->type != TYPE_UNSELECTED)
 		tally_add(live, sample->bytes * p, p);
 }
