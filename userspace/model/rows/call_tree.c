@@ -228,8 +228,8 @@ static int build(struct model_observer *observer, const struct world *world)
 	return error;
 }
 
-static int look_on(struct model_observer *observer, const struct world *world,
-		   const struct event *event)
+static int record_event(struct model_observer *observer, const struct world *world,
+			const struct event *event)
 {
 	struct call_moments *moments = ((struct call_builder *)observer)->moments;
 
@@ -239,7 +239,8 @@ static int look_on(struct model_observer *observer, const struct world *world,
 void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,
 		       struct call_tree *tree)
 {
-	*builder = (struct call_builder){{look_on, build, NULL}, kind, pattern, tree, NULL, NULL};
+	*builder =
+		(struct call_builder){{record_event, build, NULL}, kind, pattern, tree, NULL, NULL};
 }
 
 struct child {
