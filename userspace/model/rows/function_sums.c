@@ -175,7 +175,7 @@ int function_sums_make(struct world *world)
 		world->functions.sums[i].work =
 			(uint8_t)runtimes_work(&world->runtimes, world->functions.rows[i].name);
 	for (size_t i = 0; i < n; i++) {
-		tree_expect(tree, order, i, n);
+		tree_prefetch(tree, order, i, n);
 		go_to(walk, tree->costs[order[i]].stack);
 		add_cost(walk, &tree->costs[order[i]]);
 	}

@@ -141,7 +141,7 @@ static int gather(const struct world *world, struct site_list *list)
 	int error = ends && order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n_costs && !error; i++) {
-		tree_expect(tree, order, i, n_costs);
+		tree_prefetch(tree, order, i, n_costs);
 		error = add_place(world, list, &tree->costs[order[i]]);
 	}
 	if (!error)

@@ -182,8 +182,8 @@ static inline const struct stack_life *tree_life_of(const struct tree *tree,
 }
 
 /* For loops over tree_order(): prefetches what the next iterations need. */
-static inline void tree_expect(const struct tree *tree, const uint32_t *order, size_t i,
-			       size_t count)
+static inline void tree_prefetch(const struct tree *tree, const uint32_t *order, size_t i,
+				 size_t count)
 {
 	if (i + 24 < count)
 		__builtin_prefetch(&tree->costs[order[i + 24]]);
