@@ -287,7 +287,7 @@ static int fill_call(struct world *world, const struct pause_event *event, struc
 		.text = wait_reason_name((unsigned)event->reason),
 	};
 	if (event->is_call)
-		row->text = syscall_tell(world, call);
+		row->text = syscall_to_text(world, call);
 	return row->text ? 0 : -ENOMEM;
 }
 

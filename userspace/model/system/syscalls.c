@@ -462,7 +462,7 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 	for (size_t i = 0; i < syscalls->n_slow; i++) {
 		const struct record_syscall *record = &syscalls->slow[i];
 		const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
-		const char *text = syscall_tell(world, syscall_of_record(world, record));
+		const char *text = syscall_to_text(world, syscall_of_record(world, record));
 
 		if (!text)
 			return -ENOMEM;

@@ -140,7 +140,7 @@ const char *syscall_describe(const struct model *model, uint64_t number)
 	return name;
 }
 
-const char *syscall_tell(const struct world *world, struct syscall_call call)
+const char *syscall_to_text(const struct world *world, struct syscall_call call)
 {
 	char *text = arena_alloc(world->model->arena, SYSCALL_TEXT);
 

@@ -44,7 +44,7 @@ void syscall_arguments(const struct syscall_call *call, char *out, size_t size);
 void syscall_text(const struct syscall_call *call, char *out, size_t size);
 
 /* The same text, which lives as long as the model; fills in name and arguments. NULL: no memory. */
-const char *syscall_tell(const struct world *world, struct syscall_call call);
+const char *syscall_to_text(const struct world *world, struct syscall_call call);
 
 /* NULL: unknown. `machine` as in uname -m. */
 const char *syscall_name(const char *machine, uint64_t number);
