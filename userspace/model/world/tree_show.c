@@ -19,7 +19,7 @@ static bool is_shown(const struct tree *tree, const struct frame *frame, enum mo
 }
 
 /* Decides a stack and its undecided callers, outermost first. */
-static void settle_path(struct tree *tree, uint32_t id, enum model_frames frames)
+static void resolve_path(struct tree *tree, uint32_t id, enum model_frames frames)
 {
 	uint32_t path[STACK_NODES_MAX + 1], depth = 0;
 
@@ -72,7 +72,7 @@ int tree_show(struct tree *tree, enum model_frames frames)
 		return -ENOMEM;
 	for (uint64_t id = 1; id < tree->nodes.limit; id++)
 		if (tree_node(tree, id))
-			settle_path(tree, (uint32_t)id, frames);
+			resolve_path(tree, (uint32_t)id, frames);
 	for (size_t i = 1; i < tree->n_costs && !error; i++) {
 		tree->costs[i].stack = tree_shown(tree, tree->costs[i].stack);
 		if (!tree->costs[i].stack && i != tree->unselected)
