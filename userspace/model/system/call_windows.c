@@ -15,7 +15,7 @@
 
 #define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
 /* Relative uncertainty of the cost of tracing a call. */
-#define COST_DOUBT 0.6
+#define COST_UNCERTAINTY 0.6
 /*
  * Tracing evicts the program from the caches. This slows it down by a share of its own time, at
  * most by a multiple of the cost of tracing. The actual slowdown may be zero or twice as much.
@@ -40,7 +40,7 @@ struct call_sum {
 	double squares[CALL_FIGURES], products[CALL_FIGURES];
 	double sample[CALL_FIGURES]; /* latest sample, and its number */
 	uint64_t number;
-	double doubt[CALL_FIGURES]; /* uncertainty of the cost of tracing */
+	double uncertainty[CALL_FIGURES]; /* uncertainty of the cost of tracing */
 };
 
 /* One call in one process. */
@@ -155,7 +155,7 @@ int call_windows_cpu(struct call_windows *windows, const struct record_call_cpu 
 
 /* Adds a process's estimates. A call in several processes is one value of the sample. */
 static void add_figures(const struct call_windows *windows, struct call_sum *sum,
-			const double more[CALL_FIGURES], double doubt)
+			const double more[CALL_FIGURES], double uncertainty)
 {
 	if (sum->number != windows->sample)
 		memset(sum->sample, 0, sizeof(sum->sample));
@@ -165,7 +165,7 @@ static void add_figures(const struct call_windows *windows, struct call_sum *sum
 		sum->sample[i] += more[i];
 		sum->more[i] += more[i];
 		sum->products[i] += more[i] * windows->gap;
-		sum->doubt[i] += more[i] * doubt;
+		sum->uncertainty[i] += more[i] * uncertainty;
 	}
 }
 
@@ -175,14 +175,15 @@ static void add_figures(const struct call_windows *windows, struct call_sum *sum
  */
 static void close_process(struct call_windows *windows, struct window_process *process)
 {
-	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, doubt;
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own,
+	       uncertainty;
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
 	left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
 	caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
 	own = fmax(left - caches, 1);
-	doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / own;
+	uncertainty = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
 		double more[CALL_FIGURES];
 
@@ -191,8 +192,8 @@ static void close_process(struct call_windows *windows, struct window_process *p
 			total->fresh[i] *= kept;
 			process->more[i] += more[i];
 		}
-		add_figures(windows, total->sum, more, doubt);
-		add_figures(windows, windows->all, more, doubt);
+		add_figures(windows, total->sum, more, uncertainty);
+		add_figures(windows, windows->all, more, uncertainty);
 	}
 	windows->own += fmin(own, process->gap);
 	process->cpu *= kept;
@@ -274,16 +275,16 @@ bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
 {
 	const struct call_sum *sum = item_get(windows, SUMS, call, 0);
 	struct tally tally = {0};
-	double doubt;
+	double uncertainty;
 
 	if (windows->gaps_ns <= 0 || windows->gaps <= 0 || !sum)
 		return false;
 	tally.value = sum->more[figure];
-	doubt = sum->doubt[figure];
+	uncertainty = sum->uncertainty[figure];
 	/* For waiting calls, wall time is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(traced * windows->gaps_ns / windows->traced_ns - tally.value);
-	tally.variance = variance(windows, sum, figure) + pow(doubt / ESTIMATE_Z, 2);
+		uncertainty += fabs(traced * windows->gaps_ns / windows->traced_ns - tally.value);
+	tally.variance = variance(windows, sum, figure) + pow(uncertainty / ESTIMATE_Z, 2);
 	*out = tally_estimate(&tally);
 	*out = (struct estimate){traced + out->value, traced + out->low, traced + out->high};
 	return true;
