@@ -19,7 +19,7 @@ struct charge {
 	uint32_t cost; /* of the sample's stack */
 	uint32_t type : 31;
 	uint32_t promoted : 1;
-	float bytes; /* estimated; only the ratios within one gc matter */
+	float bytes; /* estimated; only the ratios within one collection matter */
 };
 
 /* A collection whose time is to be split over charges. */
@@ -32,8 +32,8 @@ struct queued_gc {
 };
 
 /*
- * Bills wait here until the fit is good. They are settled at the end, or earlier when there are
- * too many, so memory is bounded. Nearly every profile is settled in one go, with the fit over
+ * Collections wait here until the fit is good. They are settled at the end, or earlier when there
+ * are too many, so memory is bounded. Nearly every profile is settled in one go, with the fit over
  * all its collections.
  */
 struct charge_queue {
@@ -47,7 +47,7 @@ struct charge_queue {
 
 void charge_queue_free(struct charge_queue *queue);
 
-/* Add the charges first, then the gc that counts them. 0 or -ENOMEM. */
+/* Add the charges first, then the collection that counts them. 0 or -ENOMEM. */
 int charge_queue_add(struct charge_queue *queue, const struct charge *charge);
 int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc);
 

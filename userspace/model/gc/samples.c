@@ -324,7 +324,7 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 	return 0;
 }
 
-/* Settles all gcs with the current fit. */
+/* Settles all queued collections with the current fit. */
 static void settle_all(struct samples *samples)
 {
 	struct charge_queue *queue = &samples->queue;

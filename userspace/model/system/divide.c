@@ -168,7 +168,7 @@ static void divide(struct dividing *dividing, struct division *division,
 		add_estimated(division, process, figures);
 }
 
-/* Calls back for for_each_call total with its records, and for records without a total. */
+/* Calls `visit` for each total with its records, and for records without a total. */
 static int for_each_call(struct dividing *dividing,
 			 void (*visit)(struct dividing *, struct division *,
 				       const struct call_figures *))

@@ -24,8 +24,7 @@ struct type {
 	double gc_ns;
 };
 
-/* TYPE_UNSELECTED has no samples; it takes what is not selected. Indexes are the same in every
- * pass. */
+/* TYPE_UNSELECTED takes what a filter excludes. Indexes are the same in every pass. */
 enum { TYPE_UNSELECTED = 1, TYPE_CACHE = 1024 };
 
 struct types {
