@@ -24,7 +24,10 @@ struct type {
 	double gc_ns;
 };
 
-/* TYPE_UNSELECTED takes what a filter excludes. Indexes are the same in every pass. */
+/*
+ * TYPE_UNSELECTED takes the charges of samples that a filter excludes. It has no samples itself.
+ * Indexes are the same in every pass.
+ */
 enum { TYPE_UNSELECTED = 1, TYPE_CACHE = 1024 };
 
 struct types {
