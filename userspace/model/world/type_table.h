@@ -34,7 +34,6 @@ struct types {
 	struct type *items; /* item 0 is none, 1 is TYPE_UNSELECTED */
 	size_t count, capacity;
 	struct map *index;          /* {process, type} -> index of the latest name */
-	uint32_t unselected;        /* type of unselected samples; 0: none yet */
 	uint32_t cache[TYPE_CACHE]; /* indexes by low bits of process and type; 0: none */
 };
 
