@@ -11,7 +11,7 @@ static void put_cpu(struct synthetic *synthetic, uint64_t time, uint64_t stack)
 	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stack, .mode = 1);
 }
 
-/* An object that cannot be missed: it stands for itself. */
+/* The object is certain to be sampled and stands for itself. */
 static void put_alloc(struct synthetic *synthetic, uint64_t time, uint64_t stack, uint64_t id)
 {
 	PUT(synthetic, alloc, .time = time, .thread = 1, .stack = stack, .sample = id, .type = 1,
@@ -31,7 +31,7 @@ TEST(recursion_counts_once_a_stack)
 	stack = synthetic_stack(&synthetic, (uint64_t[]){outer, inner, inner, inner, 0});
 	for (int i = 0; i < 5; i++)
 		put_cpu(&synthetic, 2000 + (uint64_t)i, stack);
-	/* The same function from another address of it. */
+	/* The same function at another address. */
 	stack = profile_writer_stack(synthetic.writer, stack,
 				     synthetic_function(&synthetic, "/bin/app", 0x28, "walk"));
 	put_cpu(&synthetic, 3000, stack);
@@ -76,7 +76,7 @@ TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
 							 synthetic_function(&synthetic, "/bin/app",
 									    0x50, "Gang::running"),
 							 0}));
-	/* In a pause it counts as that, and only once. */
+	/* In a pause it counts only as pause time. */
 	PUT(&synthetic, gc_begin, .time = 2020, .thread = 1, .heap = 1, .kind = 1);
 	put_cpu(&synthetic, 2021, synthetic_stack(&synthetic, (uint64_t[]){start, collect, 0}));
 	PUT(&synthetic, gc_end, .time = 2022, .thread = 1, .heap = 1, .kind = 1);
@@ -113,7 +113,7 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 		  synthetic_stack(&synthetic, (uint64_t[]){app, slow, helper, sample, 0}), 1);
 	put_alloc(&synthetic, 2001,
 		  synthetic_stack(&synthetic, (uint64_t[]){app, managed, slow, helper, 0}), 2);
-	/* Nothing but the allocator: then its outermost frame is all there is. */
+	/* Only allocator frames: the outermost one is used. */
 	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){slow, helper, 0}), 3);
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
@@ -153,7 +153,7 @@ TEST(frames_of_a_runtime_that_allocates_are_not_the_allocating_ones)
 		  2);
 	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){managed, sampling, 0}),
 		  3);
-	/* Nothing but the runtime. */
+	/* Only runtime frames. */
 	put_alloc(&synthetic, 2003,
 		  synthetic_stack(&synthetic, (uint64_t[]){start, make, sampling, 0}), 4);
 	synthetic_end(&synthetic, 4000);
@@ -198,7 +198,10 @@ TEST(inlined_functions_have_rows)
 	CHECK(find_function(model, "main")->cpu_self_ns == 0);
 	CHECK_EQ(find_function(model, "run")->line, 10);
 	CHECK_STR(find_function(model, "run")->file, "/src/a.c");
-	/* Inside of the allocator all are shown; of its callers it is a part. */
+	/*
+	 * Inside the allocator, all inlined functions are shown; in its callers, the allocator's
+	 * are not.
+	 */
 	CHECK(find_function(model, "gc_refill")->cpu_self_ns == 1.0 * tick);
 	for (size_t i = 0; i < model->n_functions; i++)
 		CHECK(strcmp(model->functions[i].name, "gc_alloc") != 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_load.c: tests of the pass over a profile: torn, hostile and contradictory ones; tables. */
+/*
+ * model_load.c: tests of the pass over a profile: truncated, hostile and contradictory ones;
+ * tables.
+ */
 #include <errno.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -8,7 +11,7 @@
 #include "model/world/text.h"
 #include "synthetic.h"
 
-/* What recording takes of a thread is nobody's, whoever looks on; unless the view wants it so. */
+/* The recorder's own overhead belongs to no function unless the view wants it. */
 TEST(ticks_of_recording_are_no_functions)
 {
 	struct model_view view = {.recording = true};
@@ -41,7 +44,7 @@ TEST(ticks_of_recording_are_no_functions)
 	synthetic_free(&synthetic);
 }
 
-/* Of a recorder that was killed on this machine, or came to its end. */
+/* A profile from a recorder that was killed on this machine, or that ended normally. */
 static void check_warning(bool killed)
 {
 	char text[512] = {0};
@@ -98,7 +101,7 @@ TEST(a_torn_profile_gives_what_there_is)
 		model = NULL;
 		error = model_load(source, "cut", &model);
 		if (error) {
-			/* Not even the header. */
+			/* Shorter than the header. */
 			CHECK(last == 0);
 			continue;
 		}
@@ -125,7 +128,7 @@ TEST(files_that_are_no_profiles_are_told_apart)
 	model_free(NULL);
 }
 
-/* Ids beyond all reason, twice defined, of things never defined. */
+/* Impossible ids, duplicate ids, and references to undefined ids. */
 TEST(contradictions_are_left_out_and_counted)
 {
 	struct synthetic synthetic;
@@ -209,7 +212,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
 	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
-	/* Of read there are totals of two processes, the second one twice: the last counts. */
+	/* Totals of read for two processes. The second process has two; the last one counts. */
 	PUT(&synthetic, syscall_total, .time = 1, .process = 1, .number = 0, .count = 100,
 	    .errors = 3, .total_ns = 1000, .max_ns = 90, .gc_count = 2, .gc_ns = 15,
 	    .histogram = {"\x08\x63\x04\x01", 4}); /* bucket 8: 99, bucket 12: 1 */
@@ -217,7 +220,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	PUT(&synthetic, syscall_total, .time = 3, .process = 2, .number = 0, .count = 10,
 	    .total_ns = 500, .max_ns = 80, .histogram = {"\x09\x0a", 2});
 	PUT(&synthetic, syscall, .time = 4, .thread = 1, .number = 0, .duration = 5);
-	/* write came after the last totals. */
+	/* write was called after the last totals. */
 	PUT(&synthetic, syscall, .time = 4, .thread = 1, .number = 1, .duration = 700,
 	    .result = -32, .gc_ns = 9);
 	PUT(&synthetic, syscall, .time = 5, .thread = 1, .number = 1, .duration = 300,
@@ -239,7 +242,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	CHECK_EQ(find_call(model, "read")->max_ns, 90);
 	CHECK_EQ(find_call(model, "read")->in_gc_count, 2);
 	CHECK_EQ(find_call(model, "read")->in_gc_ns, 15);
-	/* Buckets 8 is 8 to 9 ns, 9 is 10 to 11. */
+	/* Bucket 8 is 8 to 9 ns, bucket 9 is 10 to 11 ns. */
 	CHECK_EQ(find_call(model, "read")->p50_ns, 9);
 	CHECK_EQ(find_call(model, "read")->p99_ns, 11);
 	CHECK_EQ(find_call(model, "write")->count, 2);

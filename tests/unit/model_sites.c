@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_sites.c: tests of what many stacks are summed up in: compact lives, the greatest, sites. */
+/* model_sites.c: tests of compact lives, the greatest values, and allocation sites. */
 #include "model/rows/best.h"
 #include "model/rows/sites.h"
 #include "model/world/stack_life.h"
@@ -27,7 +27,7 @@ static void check_same(const struct life *a, const struct life *b)
 		CHECK(is_near((double)a->ages[i], (double)b->ages[i], 100));
 }
 
-/* Whatever happens to the objects of a stack, its compact life says what a full one does. */
+/* A stack's compact life must equal a full one, whatever happens to its objects. */
 TEST(compact_lives_say_what_full_ones_do)
 {
 	struct life full[STACKS] = {0}, all = {0}, joined = {0};
@@ -101,7 +101,7 @@ TEST(the_greatest_are_kept)
 	best_free(best);
 }
 
-/* One site a function: number i allocates i bytes; one collection, charged by bytes. */
+/* One site per function; number i allocates i bytes. One collection, charged by bytes. */
 static struct model *model_of_sites(unsigned n)
 {
 	struct synthetic synthetic;
