@@ -114,7 +114,7 @@ static void random_cycle(struct writer_state *state, uint64_t *random, uint64_t 
 	put_end(state, kind, 1 + test_random(random) % 100000, test_random(random) % 100000);
 }
 
-TEST(charges_add_up_to_the_pauses_whatever_happens)
+TEST(charges_always_add_up_to_the_pauses)
 {
 	uint64_t random = test_seed();
 
@@ -133,7 +133,7 @@ TEST(charges_add_up_to_the_pauses_whatever_happens)
 	}
 }
 
-TEST(the_fit_finds_what_was_put_in)
+TEST(the_fit_recovers_the_true_costs)
 {
 	struct charging charging = {0};
 	double fixed, slope;
@@ -164,7 +164,7 @@ TEST(the_fit_finds_what_was_put_in)
 	CHECK(slope == 0 && is_near(fixed, 100, 1e-6));
 }
 
-TEST(copying_is_charged_to_what_is_promoted)
+TEST(copying_is_charged_to_promoted_objects)
 {
 	struct writer_state state;
 	struct model *model;
@@ -190,7 +190,7 @@ TEST(copying_is_charged_to_what_is_promoted)
 	model_free(model);
 }
 
-TEST(major_collections_are_charged_to_what_is_live)
+TEST(major_collections_are_charged_to_live_objects)
 {
 	struct writer_state state;
 	struct model *model;
@@ -220,7 +220,7 @@ TEST(major_collections_are_charged_to_what_is_live)
 	model_free(model);
 }
 
-TEST(cycles_without_samples_wait_for_one_or_stay_unpaid)
+TEST(cycles_without_samples_are_charged_to_the_next_or_to_none)
 {
 	struct writer_state state;
 	struct model *model;
@@ -241,7 +241,7 @@ TEST(cycles_without_samples_wait_for_one_or_stay_unpaid)
 	model_free(model);
 }
 
-TEST(survival_is_about_the_first_fate)
+TEST(survival_depends_on_the_first_outcome)
 {
 	struct writer_state state;
 	struct model *model;

@@ -104,7 +104,7 @@ static double sum_moments(const struct call_moments *moments)
 	return sum;
 }
 
-TEST(moments_are_kept_in_windows_that_memory_has_room_for)
+TEST(windows_grow_to_bound_the_memory_of_moments)
 {
 	struct call_moments moments = {.count = 0}, few = {.most = 100}, none = {.most = 100};
 
@@ -136,7 +136,7 @@ static double ms(double ns)
 	return ns / 1e6;
 }
 
-TEST(a_tree_begins_at_the_outermost_function)
+TEST(trees_start_at_the_outermost_function)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_TREE, NULL, &tree);
@@ -158,7 +158,7 @@ TEST(a_tree_begins_at_the_outermost_function)
 	model_free(model);
 }
 
-TEST(callers_go_outwards_and_count_recursion_once)
+TEST(callers_count_recursion_once)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_CALLERS, "b", &tree);
@@ -171,7 +171,7 @@ TEST(callers_go_outwards_and_count_recursion_once)
 	model_free(model);
 }
 
-TEST(callees_go_inwards_from_the_outermost)
+TEST(callees_start_at_the_outermost_occurrence)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_CALLEES, "a|nothing", &tree);

@@ -59,7 +59,7 @@ static uint64_t timeline_sum(const struct model *model)
 	return sum;
 }
 
-TEST(totals_are_exact_and_samples_divide_them)
+TEST(cpu_totals_are_exact_and_divided_by_samples)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -108,7 +108,7 @@ static struct model *filtered(const struct synthetic *synthetic, const char *tex
 	return model;
 }
 
-TEST(a_thread_or_process_that_is_asked_for_has_its_exact_time)
+TEST(filtered_threads_and_processes_have_exact_time)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -131,7 +131,7 @@ TEST(a_thread_or_process_that_is_asked_for_has_its_exact_time)
 	synthetic_free(&synthetic);
 }
 
-TEST(without_an_account_ticks_count)
+TEST(without_scheduler_accounting_ticks_count)
 {
 	struct synthetic synthetic;
 	struct model *model;

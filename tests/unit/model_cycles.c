@@ -19,7 +19,7 @@ static void cpu(struct synthetic *synthetic, uint64_t time, uint64_t thread)
 	PUT(synthetic, cpu, .time = time, .thread = thread, .mode = 1);
 }
 
-TEST(a_sample_is_in_a_collection_of_its_own_thread_from_begin_to_end)
+TEST(samples_belong_to_their_threads_collection)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -64,7 +64,7 @@ static void gc_begin_in(struct synthetic *synthetic, uint64_t time, uint64_t cyc
 	    .reason = 1, .stop = stop);
 }
 
-TEST(collections_that_follow_each_other_at_once_are_one_stop)
+TEST(adjacent_collections_are_one_stop)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -98,7 +98,7 @@ TEST(collections_that_follow_each_other_at_once_are_one_stop)
 	synthetic_free(&synthetic);
 }
 
-TEST(collections_nest_and_times_add_up)
+TEST(nested_collections_add_up)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -123,7 +123,7 @@ TEST(collections_nest_and_times_add_up)
 }
 
 /* Like a safepoint that is reported at its end, long after the collection inside began. */
-TEST(a_begin_that_comes_late_is_around_what_began_after_it)
+TEST(a_late_begin_encloses_later_collections)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -190,7 +190,7 @@ TEST(any_thread_of_the_process_may_end_a_collection)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
+TEST(a_lost_end_is_detected_when_its_thread_allocates_or_ends)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -224,7 +224,7 @@ TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
 	synthetic_free(&synthetic);
 }
 
-TEST(an_end_of_a_later_cycle_ends_the_one_before)
+TEST(an_end_of_a_later_cycle_leaves_both_unpaired)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -260,7 +260,7 @@ static void named_pause(struct synthetic *synthetic, uint64_t time, uint64_t kin
 	    .reason = reason, .heap_before = 5000, .heap_after = 3000, .heap_size = 8000);
 }
 
-TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
+TEST(pauses_and_reasons_have_the_runtimes_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -301,7 +301,7 @@ TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
 	synthetic_free(&synthetic);
 }
 
-TEST(cycles_of_a_concurrent_collector_have_their_pauses)
+TEST(concurrent_cycles_count_their_pauses)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -339,7 +339,7 @@ TEST(cycles_of_a_concurrent_collector_have_their_pauses)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_lost_end_takes_no_samples_with_it)
+TEST(samples_in_unpaired_collections_are_not_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -423,7 +423,7 @@ static void put_summary(struct synthetic *synthetic, uint64_t time, uint64_t kin
 	    .histogram = {histogram, sizeof(histogram)});
 }
 
-TEST(sums_are_in_all_totals_and_percentiles)
+TEST(summaries_count_in_totals_and_percentiles)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -468,7 +468,7 @@ TEST(sums_are_in_all_totals_and_percentiles)
 }
 
 /* They are charged to the samples before the summary, by promoted and by allocated bytes. */
-TEST(sums_are_charged_to_the_samples_before_them)
+TEST(summaries_are_charged_to_earlier_samples)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -493,7 +493,7 @@ TEST(sums_are_charged_to_the_samples_before_them)
 	synthetic_free(&synthetic);
 }
 
-TEST(sums_that_cannot_be_are_left_out)
+TEST(impossible_summaries_are_refused)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -512,7 +512,7 @@ TEST(sums_that_cannot_be_are_left_out)
 	synthetic_free(&synthetic);
 }
 
-TEST(collections_of_an_old_profile_are_counted_as_missing)
+TEST(collections_that_only_old_versions_read_count_as_lost)
 {
 	struct synthetic synthetic;
 	struct model *model;

@@ -110,7 +110,7 @@ static unsigned count_holding(double share, const char *terms)
 }
 
 /* Both intervals, for count and time, must hold; each does in 95 of 100 cases. */
-TEST(intervals_of_a_selection_hold_the_truth)
+TEST(selection_intervals_hold)
 {
 	CHECK(count_holding(0.5, "thread=101") >= SEEDS * 91 / 100);
 	CHECK(count_holding(0.03, "thread=101") >= SEEDS * 91 / 100);
@@ -118,7 +118,7 @@ TEST(intervals_of_a_selection_hold_the_truth)
 }
 
 /* Records of one part have a greater weight than those of the other. */
-TEST(a_span_of_time_has_its_part)
+TEST(a_time_range_gets_its_share)
 {
 	struct divided divided;
 	struct model *model;
@@ -135,7 +135,7 @@ TEST(a_span_of_time_has_its_part)
 	synthetic_free(&divided.synthetic);
 }
 
-TEST(what_the_process_or_the_call_decides_is_exact)
+TEST(filters_by_process_or_call_are_exact)
 {
 	static const char *const terms[] = {"process=200", "process!=100", "during=syscall:getpid",
 					    "process=100|200", "type!=x"};
@@ -164,7 +164,7 @@ TEST(what_the_process_or_the_call_decides_is_exact)
 	}
 }
 
-TEST(a_selection_is_exact_where_all_calls_were_recorded)
+TEST(selections_are_exact_if_all_calls_were_recorded)
 {
 	struct divided divided;
 	struct model *model;
@@ -182,7 +182,7 @@ TEST(a_selection_is_exact_where_all_calls_were_recorded)
 }
 
 /* As in profiles without random recording, or if short calls are not recorded. */
-TEST(records_that_do_not_say_what_they_stand_for_are_no_count)
+TEST(records_without_weights_are_not_counted)
 {
 	struct divided divided;
 	struct model *model;
@@ -207,7 +207,7 @@ TEST(records_that_do_not_say_what_they_stand_for_are_no_count)
 }
 
 /* A process without any record of a call is treated like the others. */
-TEST(calls_without_any_record_are_as_those_of_other_processes)
+TEST(calls_without_records_use_other_processes_share)
 {
 	struct divided divided;
 	struct model *model;
@@ -225,7 +225,7 @@ TEST(calls_without_any_record_are_as_those_of_other_processes)
 }
 
 /* Weighted records give the time of all calls, also without a filter. */
-TEST(stacks_have_the_time_of_the_calls_that_their_records_stand_for)
+TEST(stacks_have_the_weighted_time_of_their_calls)
 {
 	struct divided divided;
 	struct model *model;

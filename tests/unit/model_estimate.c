@@ -158,7 +158,7 @@ TEST(intervals_of_mixed_objects)
 }
 
 /* Arrays of very different sizes, equally many of each. The small ones are hardly ever sampled. */
-TEST(intervals_where_the_smallest_are_hardly_sampled)
+TEST(intervals_with_rarely_sampled_small_objects)
 {
 	uint64_t state = SEED;
 
@@ -173,7 +173,7 @@ TEST(intervals_where_the_smallest_are_hardly_sampled)
 }
 
 /* If the smallest sampled object has the minimum size, nothing is added for smaller ones. */
-TEST(what_was_missed_is_weighed_by_the_sizes_seen)
+TEST(missed_objects_are_weighted_by_sampled_sizes)
 {
 	struct object_tally narrow = {0}, wide = {0}, merged = {0};
 	struct tally plain = {0};
@@ -197,7 +197,7 @@ TEST(what_was_missed_is_weighed_by_the_sizes_seen)
 	CHECK(object_tally_estimate(&merged).low <= object_tally_estimate(&merged).value);
 }
 
-TEST(objects_that_cannot_be_missed_are_exact)
+TEST(certain_samples_are_exact)
 {
 	struct tally tally = {0};
 	struct estimate estimate;
@@ -211,7 +211,7 @@ TEST(objects_that_cannot_be_missed_are_exact)
 	CHECK(sample_probability(0, 100) == 1);
 }
 
-TEST(low_is_never_below_what_was_seen)
+TEST(low_is_never_below_the_samples)
 {
 	struct tally tally = {0};
 

@@ -16,7 +16,7 @@ static bool parses(const char *text)
 	return !error;
 }
 
-TEST(terms_are_understood_or_refused_with_a_reason)
+TEST(terms_are_parsed_or_refused_with_a_reason)
 {
 	static const char *const good[] = {
 		"function=main",      "function!=gc_*",      "module=libc.so.6",
@@ -191,7 +191,7 @@ static void expect(const struct synthetic *synthetic, const char *terms, struct 
 	CHECK(is_near(found.live, wanted.live, 1e-6));
 }
 
-TEST(terms_select_what_they_say)
+TEST(terms_select_matching_events)
 {
 	struct synthetic synthetic;
 
@@ -225,7 +225,7 @@ TEST(terms_select_what_they_say)
 }
 
 /* A stop of 100 ns that contains a timer sample, and a cycle around it. */
-TEST(stops_and_cycles_are_selected_as_what_they_are)
+TEST(filters_select_stops_and_cycles)
 {
 	static const struct {
 		const char *term;
@@ -307,7 +307,7 @@ TEST(heap_profiles_are_selected_by_process_and_stack)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_filter_that_selects_all_changes_nothing)
+TEST(a_filter_for_everything_changes_nothing)
 {
 	struct synthetic synthetic;
 	struct model *whole;

@@ -18,7 +18,7 @@ static void put_alloc(struct synthetic *synthetic, uint64_t time, uint64_t stack
 	    .size = 1000000, .period = 1000, .kind = 1);
 }
 
-TEST(recursion_counts_once_a_stack)
+TEST(recursion_counts_once_per_stack)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -51,7 +51,7 @@ TEST(recursion_counts_once_a_stack)
 	synthetic_free(&synthetic);
 }
 
-TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
+TEST(runtime_work_is_separate_from_the_program)
 {
 	struct synthetic synthetic;
 	uint64_t start, collect, compile, common;
@@ -93,7 +93,7 @@ TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
 	synthetic_free(&synthetic);
 }
 
-TEST(the_allocators_own_frames_are_not_the_allocating_ones)
+TEST(allocator_frames_are_skipped)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -128,7 +128,7 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 	synthetic_free(&synthetic);
 }
 
-TEST(frames_of_a_runtime_that_allocates_are_not_the_allocating_ones)
+TEST(frames_of_an_allocating_runtime_are_skipped)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -212,7 +212,7 @@ TEST(inlined_functions_have_rows)
 	synthetic_free(&synthetic);
 }
 
-TEST(names_where_there_are_none)
+TEST(unnamed_frames_have_placeholder_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -237,7 +237,7 @@ TEST(names_where_there_are_none)
 	synthetic_free(&synthetic);
 }
 
-TEST(code_made_at_run_time_without_names_is_one_row_of_its_process)
+TEST(unnamed_generated_code_is_one_row_per_process)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -277,7 +277,7 @@ TEST(code_made_at_run_time_without_names_is_one_row_of_its_process)
 	synthetic_free(&synthetic);
 }
 
-TEST(children_use_the_names_of_their_parents)
+TEST(forked_children_use_their_parents_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -303,7 +303,7 @@ TEST(children_use_the_names_of_their_parents)
 	synthetic_free(&synthetic);
 }
 
-TEST(stacks_that_begin_in_the_c_library_are_whole)
+TEST(stacks_that_begin_in_the_c_library_are_complete)
 {
 	enum { USER_END = 64, TORN = 16 };
 	struct synthetic synthetic;
@@ -331,7 +331,7 @@ TEST(stacks_that_begin_in_the_c_library_are_whole)
 	synthetic_free(&synthetic);
 }
 
-TEST(stacks_can_show_one_kind_of_frames)
+TEST(stacks_can_be_limited_to_one_kind_of_frames)
 {
 	static const enum model_frames kinds[] = {MODEL_FRAMES_MANAGED, MODEL_FRAMES_NATIVE};
 	struct synthetic synthetic;

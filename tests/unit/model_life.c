@@ -78,7 +78,7 @@ static void put_marking(struct writer_state *state)
 }
 
 /* A runtime with a non-moving heap: no ages, and cycles instead of collections. */
-TEST(without_generations_what_outlasts_a_cycle_is_old_and_no_promotion_premature)
+TEST(without_generations_no_promotion_is_premature)
 {
 	struct writer_state state;
 	const struct model_type *type;
@@ -129,7 +129,7 @@ static uint64_t put_foreign(struct writer_state *state, uint64_t size)
 	return put_kind(state, size, 4);
 }
 
-TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
+TEST(freed_objects_are_dead_and_the_others_live)
 {
 	struct writer_state state;
 	const struct model_type *type;
@@ -171,7 +171,7 @@ TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
 
 enum { MANUAL = 5 };
 
-TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
+TEST(manual_objects_are_live_until_freed)
 {
 	struct writer_state state;
 	struct model *model;
@@ -206,7 +206,7 @@ TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
 	model_free(model);
 }
 
-TEST(deaths_are_told_apart)
+TEST(deaths_are_classified)
 {
 	struct writer_state state;
 	struct model *model;
@@ -253,7 +253,7 @@ TEST(deaths_are_told_apart)
 	model_free(model);
 }
 
-TEST(a_site_is_who_allocates_and_who_calls_it)
+TEST(sites_are_functions_with_their_callers)
 {
 	struct writer_state state;
 	struct model *model;
@@ -276,7 +276,7 @@ TEST(a_site_is_who_allocates_and_who_calls_it)
 	model_free(model);
 }
 
-TEST(intervals_of_functions_and_threads_are_those_of_the_whole)
+TEST(function_and_thread_intervals_match_the_total)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -347,7 +347,7 @@ TEST(windows_double_and_keep_their_sums)
 	timeline_pause(&timeline, 10, 5);
 }
 
-TEST(figures_over_time_come_from_the_collections)
+TEST(timeline_figures_come_from_collections)
 {
 	struct writer_state state;
 	struct model *model;
@@ -393,7 +393,7 @@ static double least_share(const bool *paused, int length, int window)
 	return 1 - (double)most / window;
 }
 
-TEST(utilisation_is_the_worst_of_all_places)
+TEST(utilisation_is_the_minimum_over_all_positions)
 {
 	uint64_t random = test_seed();
 

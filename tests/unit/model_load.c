@@ -12,7 +12,7 @@
 #include "synthetic.h"
 
 /* The recorder's own overhead belongs to no function unless the view wants it. */
-TEST(ticks_of_recording_are_no_functions)
+TEST(recording_overhead_belongs_to_no_function)
 {
 	struct model_view view = {.recording = true};
 	struct synthetic synthetic;
@@ -72,13 +72,13 @@ static void check_warning(bool killed)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_file_that_may_be_another_is_not_asked_for_names)
+TEST(files_without_build_ids_are_not_symbolized)
 {
 	check_warning(true);
 	check_warning(false);
 }
 
-TEST(a_torn_profile_gives_what_there_is)
+TEST(truncated_profiles_give_what_could_be_read)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -115,7 +115,7 @@ TEST(a_torn_profile_gives_what_there_is)
 	synthetic_free(&synthetic);
 }
 
-TEST(files_that_are_no_profiles_are_told_apart)
+TEST(files_that_are_not_profiles_are_refused)
 {
 	struct source *source;
 	struct model *model = NULL;
@@ -129,7 +129,7 @@ TEST(files_that_are_no_profiles_are_told_apart)
 }
 
 /* Impossible ids, duplicate ids, and references to undefined ids. */
-TEST(contradictions_are_left_out_and_counted)
+TEST(contradictory_records_are_refused_and_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -167,7 +167,7 @@ TEST(contradictions_are_left_out_and_counted)
 	synthetic_free(&synthetic);
 }
 
-TEST(extreme_numbers_do_not_upset_the_sums)
+TEST(extreme_numbers_do_not_break_sums)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -204,7 +204,7 @@ static const struct model_syscall *find_call(const struct model *model, const ch
 	test_fail(__FILE__, __LINE__, "no call %s", name);
 }
 
-TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
+TEST(kernel_totals_of_system_calls_win_if_larger)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -303,7 +303,7 @@ TEST(threads_streams_and_losses_have_their_rows)
 	synthetic_free(&synthetic);
 }
 
-TEST(types_of_one_name_are_one_and_a_new_program_has_types_of_its_own)
+TEST(types_merge_by_name_and_new_programs_have_new_types)
 {
 	struct synthetic synthetic;
 	struct model *model;

@@ -77,7 +77,7 @@ static void call(struct rig *rig, uint64_t thread, uint64_t number, uint64_t beg
 	    .duration = end - begin);
 }
 
-TEST(the_longest_pauses_are_told_longest_first)
+TEST(the_longest_pauses_are_sorted)
 {
 	struct rig rig;
 	struct model *model;
@@ -101,7 +101,7 @@ TEST(the_longest_pauses_are_told_longest_first)
 	rig_free(&rig, model);
 }
 
-TEST(a_minor_pause_has_the_sites_whose_objects_it_promoted)
+TEST(minor_pauses_show_sites_of_promoted_objects)
 {
 	struct rig rig;
 	struct model *model;
@@ -141,7 +141,7 @@ TEST(a_minor_pause_has_the_sites_whose_objects_it_promoted)
 	rig_free(&rig, model);
 }
 
-TEST(a_full_pause_has_the_sites_of_what_was_old_then)
+TEST(full_pauses_show_sites_of_old_objects)
 {
 	struct rig rig;
 	struct model *model;
@@ -180,7 +180,7 @@ TEST(a_full_pause_has_the_sites_of_what_was_old_then)
 	rig_free(&rig, model);
 }
 
-TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
+TEST(calls_of_other_threads_count_by_overlap)
 {
 	struct rig rig;
 	struct model *model;
@@ -220,7 +220,7 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	rig_free(&rig, model);
 }
 
-TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
+TEST(pauses_separate_the_collecting_thread_from_others)
 {
 	struct rig rig;
 	struct model *model;
@@ -256,7 +256,7 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 }
 
 /* Tracing windows: one ends inside the pause, another after it. */
-TEST(a_pause_tells_how_much_of_it_calls_were_traced)
+TEST(pauses_show_their_traced_time)
 {
 	struct rig rig;
 	struct model *model;
@@ -274,7 +274,7 @@ TEST(a_pause_tells_how_much_of_it_calls_were_traced)
 	rig_free(&rig, model);
 }
 
-TEST(what_lies_in_an_inner_pause_lies_in_the_outer_one_too)
+TEST(events_in_nested_pauses_count_in_both)
 {
 	struct rig rig;
 	struct model *model;
@@ -296,7 +296,7 @@ TEST(what_lies_in_an_inner_pause_lies_in_the_outer_one_too)
 }
 
 /* Its end was lost. The next one of its kind replaces it, and so do too many others. */
-TEST(collections_that_never_end_are_forgotten)
+TEST(collections_without_an_end_are_dropped)
 {
 	struct rig rig;
 	struct model *model;
@@ -320,7 +320,7 @@ TEST(collections_that_never_end_are_forgotten)
  * More stacks than are kept separately: the totals include them all, and the largest is still
  * first.
  */
-TEST(of_very_many_stacks_the_largest_stays)
+TEST(the_largest_of_many_stacks_is_kept)
 {
 	struct rig rig;
 	struct model *model;

@@ -37,7 +37,7 @@ static void write_processes(struct synthetic *synthetic)
 	PUT(synthetic, gc_end, .time = 3500, .thread = 4, .heap = 1, .cycle = 1, .kind = 1);
 }
 
-TEST(processes_of_a_name_are_one_program)
+TEST(processes_of_one_name_are_one_program)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -80,7 +80,7 @@ static double sum_of_calls(const struct model *model)
 	return calls;
 }
 
-TEST(each_program_has_its_part_of_the_calls)
+TEST(calls_are_divided_among_programs)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -107,7 +107,7 @@ TEST(each_program_has_its_part_of_the_calls)
  * Two windows of a millisecond with two milliseconds between them: the estimate is twice the
  * traced calls.
  */
-TEST(estimated_calls_add_up_as_well)
+TEST(estimated_calls_add_up)
 {
 	struct synthetic synthetic;
 	struct model *model;

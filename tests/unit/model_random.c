@@ -53,7 +53,7 @@ static void put_random(struct synthetic *synthetic, uint64_t *state)
 	CHECK_EQ(profile_writer_put(synthetic->writer, &record), 0);
 }
 
-TEST(any_records_make_a_report)
+TEST(any_records_give_a_report)
 {
 	struct report_options options = {.width = 100, .verbose = true}, parts = {.parts = ~0U};
 	uint64_t state = test_seed(), taken = 0;

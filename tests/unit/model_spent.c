@@ -146,7 +146,7 @@ static unsigned count_holding(struct pattern pattern)
 	return holding;
 }
 
-TEST(intervals_of_floods_and_bursts_hold_the_truth)
+TEST(intervals_hold_for_floods_and_bursts)
 {
 	static const struct pattern patterns[] = {
 		{1000, 0.001, 3000}, {2, 10, 5000},      {5, 95, 5000},

@@ -14,7 +14,7 @@ static void check_row(const struct model_wait *row, const char *name, const char
 }
 
 /* Calls have exact totals. The rest is the difference between threads' totals and records. */
-TEST(waits_add_up_by_what_they_are_for)
+TEST(waits_add_up_by_cause)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -38,7 +38,7 @@ TEST(waits_add_up_by_what_they_are_for)
 }
 
 /* The kernel knows the longest wait even if it has no record. */
-TEST(the_longest_wait_needs_no_record)
+TEST(the_longest_wait_may_have_no_record)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -77,7 +77,7 @@ TEST(the_longest_wait_needs_no_record)
 	synthetic_free(&synthetic);
 }
 
-TEST(threads_know_their_time_off_the_cpu)
+TEST(threads_have_their_time_off_the_cpu)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -94,7 +94,7 @@ TEST(threads_know_their_time_off_the_cpu)
 	synthetic_free(&synthetic);
 }
 
-TEST(who_ends_waits)
+TEST(wakers_are_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -158,7 +158,7 @@ TEST(page_faults_without_a_record_are_counted)
 }
 
 /* Finding a process and attaching to it takes time, which the thread did not spend on the CPU. */
-TEST(threads_that_were_there_are_recorded_since_their_process_is)
+TEST(older_threads_start_with_their_process)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -253,7 +253,7 @@ TEST(filters_for_waits_select_nothing_else)
 }
 
 /* Undefined threads and reasons are refused, not counted. */
-TEST(waits_that_make_no_sense_are_refused)
+TEST(invalid_waits_are_refused)
 {
 	struct synthetic synthetic;
 	struct model *model;

@@ -234,14 +234,14 @@ static double bursts(uint64_t ns)
 	return ns / (3 * MS) % 5 ? 0 : 1000;
 }
 
-TEST(intervals_of_a_constant_rate_hold_the_truth)
+TEST(intervals_hold_for_a_constant_rate)
 {
 	CHECK(count_holding(constant, 20) >= SEEDS * 93 / 100);
 	CHECK(count_holding(constant, 4) >= SEEDS * 93 / 100);
 	CHECK(count_holding(seldom, 40) >= SEEDS * 93 / 100);
 }
 
-TEST(intervals_of_a_changing_rate_hold_the_truth)
+TEST(intervals_hold_for_a_changing_rate)
 {
 	CHECK(count_holding(phases, 60) >= SEEDS * 93 / 100);
 	CHECK(count_holding(bursts, 60) >= SEEDS * 93 / 100);
@@ -251,7 +251,7 @@ TEST(intervals_of_a_changing_rate_hold_the_truth)
  * A loop takes 300 ns per turn, and 200 more while traced. It has half of the CPU in windows and
  * all of it in gaps. Its own CPU time must be the scale, not wall time.
  */
-TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
+TEST(gaps_are_scaled_by_the_programs_own_cpu_time)
 {
 	const double truth = 50 * 10000 + 50 * 90e6 / 300;
 	struct recorded recorded;
@@ -270,7 +270,7 @@ TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
 	model_free(model);
 }
 
-TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
+TEST(intervals_hold_for_a_slowed_program)
 {
 	unsigned holding = 0;
 
@@ -311,7 +311,7 @@ static void put_other(struct recorded *recorded, uint64_t process, uint64_t call
 }
 
 /* A process that only computes must not dilute the cost of tracing another. */
-TEST(processes_are_scaled_apart)
+TEST(processes_are_scaled_separately)
 {
 	const double truth = 51 * 20000 + 50 * 90e6 / 300;
 	struct recorded recorded;
@@ -332,7 +332,7 @@ TEST(processes_are_scaled_apart)
 }
 
 /* Windows see 10 of 100 short processes with 1000 calls each. Only these stand for the others. */
-TEST(processes_that_live_in_gaps_are_estimated_from_those_that_come_and_go)
+TEST(processes_in_gaps_are_estimated_from_other_new_ones)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -391,7 +391,7 @@ static void live(struct recorded *recorded, struct short_life *life, double ns, 
 }
 
 /* Most processes are in no window. Later, some make more calls, and windows are shorter. */
-TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
+TEST(intervals_hold_for_short_processes)
 {
 	unsigned holding = 0;
 
@@ -445,7 +445,7 @@ TEST(gaps_without_cpu_time_are_not_estimated)
 }
 
 /* One window contains no information about the variation between windows. */
-TEST(one_window_leaves_much_open)
+TEST(one_window_gives_a_wide_interval)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -460,7 +460,7 @@ TEST(one_window_leaves_much_open)
 	model_free(model);
 }
 
-TEST(windows_that_cannot_be_are_refused)
+TEST(impossible_windows_are_refused)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -480,7 +480,7 @@ TEST(windows_that_cannot_be_are_refused)
 	model_free(model);
 }
 
-TEST(extreme_windows_do_not_upset_the_estimates)
+TEST(extreme_windows_do_not_break_estimates)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -505,7 +505,7 @@ TEST(extreme_windows_do_not_upset_the_estimates)
 	model_free(model);
 }
 
-TEST(a_million_windows_are_no_burden)
+TEST(a_million_windows_are_fast)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -570,7 +570,7 @@ static struct model *select_of(const char *term)
 	return model;
 }
 
-TEST(a_selection_has_its_part_of_what_was_not_traced)
+TEST(selections_get_their_share_of_untraced_calls)
 {
 	struct model *model = select_of("thread=101");
 
@@ -583,7 +583,7 @@ TEST(a_selection_has_its_part_of_what_was_not_traced)
 }
 
 /* The times of calls in a gap are unknown. */
-TEST(time_in_which_no_calls_were_traced_is_left_out)
+TEST(untraced_time_is_left_out)
 {
 	struct model *model = select_of("time=5ms..15ms");
 
