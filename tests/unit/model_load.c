@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * model_load.c: tests of the pass over a profile: truncated, hostile and contradictory ones;
- * tables.
- */
+/* model_load.c: tests of loading: truncated, hostile and contradictory profiles; tables. */
 #include <errno.h>
 #include <sys/utsname.h>
 #include <unistd.h>
