@@ -51,11 +51,12 @@ void charge_queue_free(struct charge_queue *queue);
 int charge_queue_add(struct charge_queue *queue, const struct charge *charge);
 int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc);
 
-/* Splits `gc` over `charges` with this fit; adds to gc_ns of lives and types. */
 struct charge_targets {
 	struct tree *tree;
 	struct types *types;
 };
+
+/* Splits `gc` over `charges` with this fit; adds to gc_ns of lives and types. */
 void queued_gc_charge(const struct queued_gc *gc, const struct charge *charges, const double fit[2],
 		      const struct charge_targets *targets);
 
