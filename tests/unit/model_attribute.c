@@ -2,7 +2,7 @@
 /* model_attribute.c: tests of survival and of the attribution of collection time. */
 #include <math.h>
 
-#include "model/gc/attribute.h"
+#include "model/world/charging.h"
 #include "synthetic.h"
 
 enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4 };
