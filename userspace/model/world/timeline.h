@@ -50,7 +50,7 @@ void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end);
 void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end);
 void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end);
 
-/* Spreads CPU time evenly over this span, if its exact time is unknown. */
+/* Spreads CPU time evenly over this span, for time that is not known more precisely. */
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns);
 
 /* Adds `from`, the later window. Values at a point in time are taken from it. */
