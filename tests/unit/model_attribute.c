@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_attribute.c: tests of survival and of who is charged with collections. */
+/* model_attribute.c: tests of survival and of the attribution of collection time. */
 #include <math.h>
 
 #include "model/gc/attribute.h"
@@ -69,7 +69,10 @@ static struct model *finish(struct writer_state *state)
 	return model;
 }
 
-/* Self parts of all functions, and of types and sites with what nobody pays, against the pauses. */
+/*
+ * Compares the pauses with the self parts of all functions, types and sites, plus unattributed
+ * time.
+ */
 static void check_sums(const struct model *model)
 {
 	double functions = 0, types = model->gc.no_samples_ns, sites = types;
@@ -93,7 +96,7 @@ static void random_cycle(struct writer_state *state, uint64_t *random, uint64_t 
 	uint64_t kind = test_random(random) % 8 ? 1 : test_random(random) % 2 ? 2 : 3;
 	size_t first = *n;
 
-	/* Some cycles are without samples. */
+	/* Some cycles have no samples. */
 	for (uint64_t i = test_random(random) % 6; i > 1; i--)
 		live[(*n)++] =
 			put_alloc(state, test_random(random) % 8, test_random(random) % 5000);
@@ -112,7 +115,7 @@ static void random_cycle(struct writer_state *state, uint64_t *random, uint64_t 
 	put_end(state, kind, 1 + test_random(random) % 100000, test_random(random) % 100000);
 }
 
-TEST(charges_add_up_to_the_pauses_whatever_happens)
+TEST(charges_always_add_up_to_the_pauses)
 {
 	uint64_t random = test_seed();
 
@@ -131,7 +134,7 @@ TEST(charges_add_up_to_the_pauses_whatever_happens)
 	}
 }
 
-TEST(the_fit_finds_what_was_put_in)
+TEST(the_fit_recovers_the_true_costs)
 {
 	struct charging charging = {0};
 	double fixed, slope;
@@ -143,7 +146,7 @@ TEST(the_fit_finds_what_was_put_in)
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(is_near(fixed, 5000, 1e-3));
 	CHECK(is_near(slope, 0.25, 1e-9));
-	/* Neither part is ever negative. */
+	/* Neither part may be negative. */
 	charging = (struct charging){0};
 	for (int i = 1; i <= 20; i++)
 		charging_observe(&charging, 1, i * 1000, 50000 - i * 1000);
@@ -154,7 +157,7 @@ TEST(the_fit_finds_what_was_put_in)
 		charging_observe(&charging, 1, i * 1000, i * 1000 - 9000);
 	charging_fit(&charging, &fixed, &slope);
 	CHECK(fixed == 0 && slope > 0);
-	/* Equal collections say nothing about copying. */
+	/* Equal collections contain no information about the cost of copying. */
 	charging = (struct charging){0};
 	for (int i = 0; i < 20; i++)
 		charging_observe(&charging, 1, 1e9 / 3, 100);
@@ -162,13 +165,13 @@ TEST(the_fit_finds_what_was_put_in)
 	CHECK(slope == 0 && is_near(fixed, 100, 1e-6));
 }
 
-TEST(copying_is_charged_to_what_is_promoted)
+TEST(copying_is_charged_to_promoted_objects)
 {
 	struct writer_state state;
 	struct model *model;
 
 	begin(&state);
-	/* Pause: 1000 ns and 1 ns for each promoted byte. f0 dies, f1 is promoted. */
+	/* Each pause takes 1000 ns plus 1 ns per promoted byte. f0 dies, f1 is promoted. */
 	for (uint64_t i = 0; i < 10; i++) {
 		uint64_t dies = put_alloc(&state, 0, 100000 * (i + 1));
 		uint64_t lives = put_alloc(&state, 1, 100000 * (i + 1));
@@ -182,13 +185,13 @@ TEST(copying_is_charged_to_what_is_promoted)
 	check_sums(model);
 	CHECK(is_near(model->gc.fixed_ns, 1000, 1e-3));
 	CHECK(is_near(model->gc.copy_ns_per_byte, 1, 1e-6));
-	/* The fixed part is shared evenly, the copying part is f1's. */
+	/* The fixed part is split evenly; the copying part belongs to f1. */
 	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 5000, 1));
 	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 5000 + 500 * 45, 1));
 	model_free(model);
 }
 
-TEST(major_collections_are_charged_to_what_is_live)
+TEST(major_collections_are_charged_to_live_objects)
 {
 	struct writer_state state;
 	struct model *model;
@@ -201,7 +204,7 @@ TEST(major_collections_are_charged_to_what_is_live)
 	put_fate(&state, one, PROMOTED);
 	put_fate(&state, two, PROMOTED);
 	put_end(&state, 1, 0, 400000);
-	put_alloc(&state, 2, 999999); /* young: does not pay for a major one */
+	put_alloc(&state, 2, 999999); /* young: not charged for a major collection */
 	put_begin(&state, 3);
 	put_end(&state, 3, 4000, 0);
 	put_begin(&state, 3);
@@ -218,7 +221,7 @@ TEST(major_collections_are_charged_to_what_is_live)
 	model_free(model);
 }
 
-TEST(cycles_without_samples_wait_for_one_or_stay_unpaid)
+TEST(cycles_without_samples_are_charged_to_the_next_or_to_none)
 {
 	struct writer_state state;
 	struct model *model;
@@ -239,7 +242,7 @@ TEST(cycles_without_samples_wait_for_one_or_stay_unpaid)
 	model_free(model);
 }
 
-TEST(survival_is_about_the_first_fate)
+TEST(survival_depends_on_the_first_outcome)
 {
 	struct writer_state state;
 	struct model *model;
@@ -254,11 +257,11 @@ TEST(survival_is_about_the_first_fate)
 	put_end(&state, 1, 100, 2000000);
 	put_begin(&state, 3);
 	put_fate(&state, samples[5], DIED_OLD);
-	put_fate(&state, samples[7], PROMOTED); /* the pinned one, later */
-	put_fate(&state, 4711, DIED_YOUNG);     /* never heard of */
+	put_fate(&state, samples[7], PROMOTED); /* the pinned one, promoted later */
+	put_fate(&state, 4711, DIED_YOUNG);     /* unknown sample */
 	put_end(&state, 3, 100, 0);
 	model = finish(&state);
-	/* 3 of 8: two have no known fate. */
+	/* 3 of 8: two have no known outcome. */
 	CHECK_EQ(find_type(model, "f0")->fates, 8);
 	CHECK(is_near(find_type(model, "f0")->survived.value, 3.0 / 8, 1e-9));
 	CHECK(is_near(find_type(model, "f0")->live_bytes, 2e6, 1));

@@ -39,7 +39,7 @@ static struct model *build(enum call_kind kind, const char *pattern, struct call
 	return model;
 }
 
-/* The node at a path such as "main/a". */
+/* The node at a path, for example "main/a". */
 static const struct call_node *at(const struct call_tree *tree, const char *path)
 {
 	const struct call_node *node = &tree->nodes[0];
@@ -58,8 +58,7 @@ static const struct call_node *at(const struct call_tree *tree, const char *path
 	return node;
 }
 
-/* `events` timer samples of as many ns as their number, of `functions` in turn, a millisecond
- * apart. */
+/* Adds `events` timer samples of 1, 2, 3 ... ns, of `functions` in turn, a millisecond apart. */
 static void sample(struct call_moments *moments, uint64_t events, uint64_t functions)
 {
 	struct call_tree tree = {.count = 0};
@@ -89,7 +88,7 @@ static void sample(struct call_moments *moments, uint64_t events, uint64_t funct
 	synthetic_free(&synthetic);
 }
 
-/* The sum; each must come after the one before it. */
+/* Sum of all entries; checks that they are sorted. */
 static double sum_moments(const struct call_moments *moments)
 {
 	double sum = 0;
@@ -105,11 +104,11 @@ static double sum_moments(const struct call_moments *moments)
 	return sum;
 }
 
-TEST(moments_are_kept_in_windows_that_memory_has_room_for)
+TEST(windows_grow_to_bound_the_memory_of_moments)
 {
 	struct call_moments moments = {.count = 0}, few = {.most = 100}, none = {.most = 100};
 
-	/* All frames are of one function, so of one node. */
+	/* All frames belong to one function, so to one node. */
 	sample(&moments, 1000, 4);
 	CHECK_EQ(moments.step_ns, 1000000);
 	CHECK_EQ(moments.count, 1000);
@@ -123,7 +122,7 @@ TEST(moments_are_kept_in_windows_that_memory_has_room_for)
 	CHECK(!few.lost);
 	CHECK(few.count > 4 && few.count <= 100);
 	CHECK(is_near(sum_moments(&few), 500500, 1e-6));
-	/* More stacks than there is room for, at any length of windows. */
+	/* Too many stacks for any window length. */
 	sample(&none, 1000, 64);
 	CHECK(none.lost);
 	CHECK_EQ(none.count, 0);
@@ -137,7 +136,7 @@ static double ms(double ns)
 	return ns / 1e6;
 }
 
-TEST(a_tree_begins_at_the_outermost_function)
+TEST(trees_start_at_the_outermost_function)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_TREE, NULL, &tree);
@@ -159,7 +158,7 @@ TEST(a_tree_begins_at_the_outermost_function)
 	model_free(model);
 }
 
-TEST(callers_go_outwards_and_count_recursion_once)
+TEST(callers_count_recursion_once)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_CALLERS, "b", &tree);
@@ -172,7 +171,7 @@ TEST(callers_go_outwards_and_count_recursion_once)
 	model_free(model);
 }
 
-TEST(callees_go_inwards_from_the_outermost)
+TEST(callees_start_at_the_outermost_occurrence)
 {
 	struct call_tree tree;
 	struct model *model = build(CALLS_CALLEES, "a|nothing", &tree);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_cpu_time.c: exact CPU time in the tables, and what no timer sample stands for. */
+/* model_cpu_time.c: tests of exact CPU time, and of the time without timer samples. */
 #include "synthetic.h"
 #include "model/select/filter.h"
 #include "model/world/timeline.h"
 
-#define MS UINT64_C(1000000) /* a tick, at 1000 Hz */
+#define MS UINT64_C(1000000) /* one tick at 1000 Hz */
 
-/* Thread 1 is hit as often as it should be, thread 2 never, thread 3 at each third tick. */
+/* Thread 1 has as many ticks as expected, thread 2 none, thread 3 every third. */
 static void write_threads(struct synthetic *synthetic)
 {
 	uint64_t f, g;
@@ -25,7 +25,7 @@ static void write_threads(struct synthetic *synthetic)
 		PUT(synthetic, cpu, .time = i * MS, .thread = 1, .stack = f, .mode = 1);
 		profile_writer_ran(synthetic->writer, 3, 3 * (int64_t)MS, 1);
 		PUT(synthetic, cpu, .time = i * MS, .thread = 3, .stack = g, .mode = 2);
-		/* Chunks end where they are full, or each second. */
+		/* Chunks end when they are full, or every second. */
 		if (i % 100 == 0)
 			profile_writer_flush(synthetic->writer);
 	}
@@ -59,7 +59,7 @@ static uint64_t timeline_sum(const struct model *model)
 	return sum;
 }
 
-TEST(totals_are_exact_and_samples_divide_them)
+TEST(cpu_totals_are_exact_and_divided_by_samples)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -73,9 +73,9 @@ TEST(totals_are_exact_and_samples_divide_them)
 	CHECK(is_near(thread_of(model, 201)->cpu_ns, 900e6, 1));
 	CHECK_EQ(model->n_programs, 1);
 	CHECK(is_near(model->programs[0].cpu_ns, 1203.5e6, 1));
-	/* Scaled: one sample in a hundred is missing, by chance. */
+	/* Scaled: one sample in a hundred is missing by chance. */
 	CHECK(is_near(find_function(model, "f")->cpu_self_ns, 303e6, 1));
-	/* Not scaled: two of three ticks are. */
+	/* Not scaled: two of three ticks are missing. */
 	CHECK(is_near(find_function(model, "g")->cpu_self_ns, 300e6, 1));
 	CHECK(is_near(find_function(model, "(no samples)")->cpu_self_ns, 600.5e6, 1));
 	CHECK_EQ(model->cpu.no_samples_ns, 600 * MS + MS / 2);
@@ -83,7 +83,10 @@ TEST(totals_are_exact_and_samples_divide_them)
 	CHECK_EQ(model->cpu.kernel_ns, 300 * MS);
 	CHECK(is_near(functions_sum(model), (double)model->cpu.on_cpu_ns, 1));
 	CHECK_EQ(timeline_sum(model), model->cpu.on_cpu_ns);
-	/* What was left of a chunk lies in that chunk: each third of the time has a third of it. */
+	/*
+	 * The rest of a chunk is spread over that chunk: each third of the time has a third of
+	 * it.
+	 */
 	CHECK(model->timeline->windows[50 * MS / model->timeline->step_ns].cpu_ns >
 	      3 * model->timeline->step_ns);
 	model_free(model);
@@ -105,7 +108,7 @@ static struct model *filtered(const struct synthetic *synthetic, const char *tex
 	return model;
 }
 
-TEST(a_thread_or_process_that_is_asked_for_has_its_exact_time)
+TEST(filtered_threads_and_processes_have_exact_time)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -119,7 +122,7 @@ TEST(a_thread_or_process_that_is_asked_for_has_its_exact_time)
 	CHECK_EQ(model->cpu.on_cpu_ns, 303 * MS);
 	CHECK_EQ(model->cpu.no_samples_ns, 0);
 	model_free(model);
-	/* Which function or time the rest belongs to is not known. */
+	/* The function and time of the rest are unknown. */
 	model = filtered(&synthetic, "time=0..150ms");
 	CHECK(model->cpu.on_cpu_ns > 290 * MS && model->cpu.on_cpu_ns < 310 * MS);
 	CHECK_EQ(model->cpu.no_samples_ns, 0);
@@ -128,7 +131,7 @@ TEST(a_thread_or_process_that_is_asked_for_has_its_exact_time)
 	synthetic_free(&synthetic);
 }
 
-TEST(without_an_account_ticks_count)
+TEST(without_scheduler_accounting_ticks_count)
 {
 	struct synthetic synthetic;
 	struct model *model;

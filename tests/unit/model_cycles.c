@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_cycles.c: tests of pauses and of which timer samples lie inside them. */
+/* model_cycles.c: tests of pauses and of the timer samples inside them. */
 #include "synthetic.h"
 
 static void gc_begin(struct synthetic *synthetic, uint64_t time, uint64_t cycle, uint64_t kind)
@@ -19,7 +19,7 @@ static void cpu(struct synthetic *synthetic, uint64_t time, uint64_t thread)
 	PUT(synthetic, cpu, .time = time, .thread = thread, .mode = 1);
 }
 
-TEST(a_sample_is_in_a_collection_of_its_own_thread_from_begin_to_end)
+TEST(samples_belong_to_their_threads_collection)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -29,16 +29,16 @@ TEST(a_sample_is_in_a_collection_of_its_own_thread_from_begin_to_end)
 	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	cpu(&synthetic, 1999, 1);
 	gc_begin(&synthetic, 2000, 1, 1);
-	cpu(&synthetic, 2000, 1); /* in */
-	cpu(&synthetic, 2050, 1); /* in */
-	cpu(&synthetic, 2050, 2); /* another thread's */
-	cpu(&synthetic, 2099, 1); /* in */
+	cpu(&synthetic, 2000, 1); /* inside */
+	cpu(&synthetic, 2050, 1); /* inside */
+	cpu(&synthetic, 2050, 2); /* another thread */
+	cpu(&synthetic, 2099, 1); /* inside */
 	gc_end(&synthetic, 2100, 1, 1);
 	cpu(&synthetic, 2100, 1);
-	cpu(&synthetic, 2060, 1); /* late, but in */
-	cpu(&synthetic, 1990, 1); /* late, and not in */
+	cpu(&synthetic, 2060, 1); /* late, but inside */
+	cpu(&synthetic, 1990, 1); /* late, and outside */
 	gc_begin(&synthetic, 3000, 2, 1);
-	cpu(&synthetic, 2010, 1); /* very late: in the first one */
+	cpu(&synthetic, 2010, 1); /* very late: inside the first one */
 	gc_end(&synthetic, 3010, 2, 1);
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
@@ -64,7 +64,7 @@ static void gc_begin_in(struct synthetic *synthetic, uint64_t time, uint64_t cyc
 	    .reason = 1, .stop = stop);
 }
 
-TEST(collections_that_follow_each_other_at_once_are_one_stop)
+TEST(adjacent_collections_are_one_stop)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -79,7 +79,7 @@ TEST(collections_that_follow_each_other_at_once_are_one_stop)
 	gc_end(&synthetic, 2150, 3, 2);
 	gc_begin_in(&synthetic, 2200, 4, 2, 4);
 	gc_end(&synthetic, 2210, 4, 2);
-	/* Of a collector that does not tell. */
+	/* A collector without stop numbers. */
 	gc_begin_in(&synthetic, 2300, 5, 1, 0);
 	gc_end(&synthetic, 2320, 5, 1);
 	gc_begin_in(&synthetic, 2321, 6, 2, 0);
@@ -98,7 +98,7 @@ TEST(collections_that_follow_each_other_at_once_are_one_stop)
 	synthetic_free(&synthetic);
 }
 
-TEST(collections_nest_and_times_add_up)
+TEST(nested_collections_add_up)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -122,8 +122,8 @@ TEST(collections_nest_and_times_add_up)
 	synthetic_free(&synthetic);
 }
 
-/* As of a safepoint that is known when it ends, long after the collection in it has begun. */
-TEST(a_begin_that_comes_late_is_around_what_began_after_it)
+/* Like a safepoint that is reported at its end, long after the collection inside began. */
+TEST(a_late_begin_encloses_later_collections)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -168,15 +168,15 @@ TEST(any_thread_of_the_process_may_end_a_collection)
 	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
 	PUT(&synthetic, thread, .id = 3, .process = 2, .tid = 200);
 	begin_on(&synthetic, 2000, 1, 1, 1);
-	begin_on(&synthetic, 2010, 2, 2, 1); /* of another heap, at the same time */
+	begin_on(&synthetic, 2010, 2, 2, 1); /* another heap, at the same time */
 	cpu(&synthetic, 2050, 1);
-	end_on(&synthetic, 2060, 3, 1, 1); /* another process's */
+	end_on(&synthetic, 2060, 3, 1, 1); /* another process */
 	end_on(&synthetic, 2100, 2, 1, 1);
 	cpu(&synthetic, 2150, 1);
 	cpu(&synthetic, 2150, 2);
 	end_on(&synthetic, 2210, 1, 2, 1);
 	cpu(&synthetic, 2090, 1); /* late */
-	/* The cycle is known at one side only. */
+	/* Only one side knows the cycle. */
 	begin_on(&synthetic, 3000, 1, 1, 0);
 	end_on(&synthetic, 3030, 2, 1, 7);
 	synthetic_end(&synthetic, 4000);
@@ -190,7 +190,7 @@ TEST(any_thread_of_the_process_may_end_a_collection)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
+TEST(a_lost_end_is_detected_when_its_thread_allocates_or_ends)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -200,15 +200,15 @@ TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
 	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	gc_begin(&synthetic, 2000, 1, 3);
 	PUT(&synthetic, alloc, .time = 2000, .thread = 2, .sample = 1, .type = 9, .size = 64,
-	    .period = 1000, .kind = 1); /* another thread's */
+	    .period = 1000, .kind = 1); /* another thread */
 	gc_begin(&synthetic, 2100, 2, 1);
 	PUT(&synthetic, alloc, .time = 2150, .thread = 1, .sample = 2, .type = 9, .size = 64,
-	    .period = 1000, .kind = 4); /* by malloc(): the collector's own */
+	    .period = 1000, .kind = 4); /* malloc() by the collector */
 	gc_end(&synthetic, 2200, 2, 1);
 	PUT(&synthetic, alloc, .time = 2300, .thread = 1, .sample = 3, .type = 9, .size = 64,
 	    .period = 1000, .kind = 1);
 	cpu(&synthetic, 2400, 1);
-	gc_begin(&synthetic, 2500, 3, 1); /* inside of nothing */
+	gc_begin(&synthetic, 2500, 3, 1); /* not nested */
 	gc_end(&synthetic, 2600, 3, 1);
 	begin_on(&synthetic, 2700, 2, 2, 1);
 	PUT(&synthetic, exit, .time = 2800, .thread = 2);
@@ -224,7 +224,7 @@ TEST(a_lost_end_heals_when_its_thread_allocates_or_ends)
 	synthetic_free(&synthetic);
 }
 
-TEST(an_end_of_a_later_cycle_ends_the_one_before)
+TEST(an_end_of_a_later_cycle_leaves_both_unpaired)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -260,7 +260,7 @@ static void named_pause(struct synthetic *synthetic, uint64_t time, uint64_t kin
 	    .reason = reason, .heap_before = 5000, .heap_after = 3000, .heap_size = 8000);
 }
 
-TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
+TEST(pauses_and_reasons_have_the_runtimes_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -273,7 +273,7 @@ TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
 	named_pause(&synthetic, 2000, 1, 16, 17);
 	named_pause(&synthetic, 3000, 5, 18, 0);
 	named_pause(&synthetic, 3500, 1, 16, 17);
-	name_gc(&synthetic, 1, 18, "safepoint"); /* comes later */
+	name_gc(&synthetic, 1, 18, "safepoint"); /* defined later */
 	gc_begin(&synthetic, 3700, 9, 3);
 	gc_end(&synthetic, 3710, 9, 3);
 	synthetic_end(&synthetic, 4000);
@@ -301,7 +301,7 @@ TEST(pauses_and_reasons_have_the_names_that_their_runtime_gives_them)
 	synthetic_free(&synthetic);
 }
 
-TEST(cycles_of_a_concurrent_collector_have_their_pauses)
+TEST(concurrent_cycles_count_their_pauses)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -339,7 +339,7 @@ TEST(cycles_of_a_concurrent_collector_have_their_pauses)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_lost_end_takes_no_samples_with_it)
+TEST(samples_in_unpaired_collections_are_not_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -347,13 +347,13 @@ TEST(a_lost_end_takes_no_samples_with_it)
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
 	gc_begin(&synthetic, 2000, 1, 1);
-	cpu(&synthetic, 2500, 1); /* nobody knows */
+	cpu(&synthetic, 2500, 1); /* unknown */
 	gc_begin(&synthetic, 3000, 2, 1);
 	cpu(&synthetic, 3010, 1);
 	gc_end(&synthetic, 3020, 2, 1);
 	gc_end(&synthetic, 3500, 3, 1); /* its begin was lost */
 	gc_begin(&synthetic, 3900, 4, 1);
-	cpu(&synthetic, 3950, 1); /* still under way at the end */
+	cpu(&synthetic, 3950, 1); /* still in progress at the end */
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->gc.minor.count, 1);
@@ -397,7 +397,7 @@ TEST(percentiles_are_exact)
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
 	for (uint64_t i = 1; i <= 200; i++) {
-		/* 1 to 200 in another order. */
+		/* 1 to 200, in another order. */
 		gc_begin(&synthetic, i * 10000, i, 1);
 		gc_end(&synthetic, i * 10000 + i * 77 % 200 + 1, i, 1);
 	}
@@ -411,7 +411,7 @@ TEST(percentiles_are_exact)
 	synthetic_free(&synthetic);
 }
 
-/* Ten of 1000 to 1279 ns in `span` ns before `time`, and as many again below 4 ns. */
+/* Ten pauses of 1000 to 1279 ns within `span` ns before `time`, and ten more below 4 ns. */
 static void put_summary(struct synthetic *synthetic, uint64_t time, uint64_t kind, uint64_t span)
 {
 	static const char histogram[] = {1, 10, 35, 10};
@@ -423,7 +423,7 @@ static void put_summary(struct synthetic *synthetic, uint64_t time, uint64_t kin
 	    .histogram = {histogram, sizeof(histogram)});
 }
 
-TEST(sums_are_in_all_totals_and_percentiles)
+TEST(summaries_count_in_totals_and_percentiles)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -442,7 +442,7 @@ TEST(sums_are_in_all_totals_and_percentiles)
 	CHECK_EQ(model->gc.minor.count, 21);
 	CHECK_EQ(model->gc.minor.summed, 20);
 	CHECK_EQ(model->gc.minor.total_ns, 12100);
-	CHECK_EQ(model->gc.minor.p50_ns, 1050); /* the bucket's middle is more than the longest */
+	CHECK_EQ(model->gc.minor.p50_ns, 1050); /* the middle of the bucket exceeds the maximum */
 	CHECK_EQ(model->gc.minor.p99_ns, 2000);
 	CHECK_EQ(model->gc.minor.max_ns, 2000);
 	CHECK_EQ(model->gc.major.count, 20);
@@ -461,15 +461,14 @@ TEST(sums_are_in_all_totals_and_percentiles)
 	CHECK_EQ(model->gc.reasons[1].count, 41);
 	CHECK_EQ(model->gc.reasons[1].total_ns, 22200);
 	CHECK_EQ(model->faults.unknown_gcs, 40);
-	/* A thread takes CPU time for as long as they last. */
+	/* The thread is on a CPU during all of them. */
 	CHECK_EQ(model->cpu.in_gc_ns, 20200);
 	model_free(model);
 	synthetic_free(&synthetic);
 }
 
-/* What they cost is charged to what was allocated before they were reported, by what was
- * promoted and by what was allocated. */
-TEST(sums_are_charged_to_the_samples_before_them)
+/* They are charged to the samples before the summary, by promoted and by allocated bytes. */
+TEST(summaries_are_charged_to_earlier_samples)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -494,7 +493,7 @@ TEST(sums_are_charged_to_the_samples_before_them)
 	synthetic_free(&synthetic);
 }
 
-TEST(sums_that_cannot_be_are_left_out)
+TEST(impossible_summaries_are_refused)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -502,7 +501,7 @@ TEST(sums_that_cannot_be_are_left_out)
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
 	put_summary(&synthetic, 50000, 5, 40000);
-	put_summary(&synthetic, 50000, 1, 10000); /* they took longer */
+	put_summary(&synthetic, 50000, 1, 10000); /* longer than their span */
 	put_summary(&synthetic, 50000, 1, 50001);
 	PUT(&synthetic, gc_summary, .time = 50000, .thread = 1, .span = 100, .kind = 1, .count = 1);
 	synthetic_end(&synthetic, 60000);
@@ -513,7 +512,7 @@ TEST(sums_that_cannot_be_are_left_out)
 	synthetic_free(&synthetic);
 }
 
-TEST(collections_of_an_old_profile_are_counted_as_missing)
+TEST(collections_that_only_old_versions_read_count_as_lost)
 {
 	struct synthetic synthetic;
 	struct model *model;

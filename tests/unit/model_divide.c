@@ -7,7 +7,7 @@
 
 enum { READ = 0, WRITE = 1, GETPID = 39, SEEDS = 200 };
 
-/* A recording of two processes with two threads each, of which calls are recorded by chance. */
+/* A recording of two processes with two threads each, whose calls are recorded at random. */
 struct divided {
 	struct synthetic synthetic;
 	uint64_t random;
@@ -26,7 +26,7 @@ static void divided_begin(struct divided *divided, uint64_t seed)
 	PUT(&divided->synthetic, thread, .id = 4, .process = 2, .tid = 201);
 }
 
-/* A call; one of `stands` is recorded, at random. */
+/* A call; one of `stands` calls gets a record, at random. */
 static void call(struct divided *divided, uint64_t thread, uint64_t number, uint64_t ns,
 		 uint64_t stands)
 {
@@ -71,7 +71,10 @@ static bool holds(const struct estimate *estimate, double truth)
 	return estimate->low <= truth && truth <= estimate->high;
 }
 
-/* Of 20000 calls one of 1, 2, 4 ... 64 is recorded, as their rate changes; a share is selected. */
+/*
+ * One of 1, 2, 4 ... 64 calls gets a record, as their rate changes, for 20000 calls. A share of
+ * them is selected.
+ */
 static unsigned count_holding(double share, const char *terms)
 {
 	unsigned holding = 0;
@@ -106,16 +109,16 @@ static unsigned count_holding(double share, const char *terms)
 	return holding;
 }
 
-/* Count and time must both be held: each is in 95 of 100. */
-TEST(intervals_of_a_selection_hold_the_truth)
+/* Both intervals, for count and time, must hold; each does in 95 of 100 cases. */
+TEST(selection_intervals_hold)
 {
 	CHECK(count_holding(0.5, "thread=101") >= SEEDS * 91 / 100);
 	CHECK(count_holding(0.03, "thread=101") >= SEEDS * 91 / 100);
 	CHECK(count_holding(0.97, "thread=101") >= SEEDS * 91 / 100);
 }
 
-/* Records of one part stand for more than those of the other. */
-TEST(a_span_of_time_has_its_part)
+/* Records of one part have a greater weight than those of the other. */
+TEST(a_time_range_gets_its_share)
 {
 	struct divided divided;
 	struct model *model;
@@ -132,7 +135,7 @@ TEST(a_span_of_time_has_its_part)
 	synthetic_free(&divided.synthetic);
 }
 
-TEST(what_the_process_or_the_call_decides_is_exact)
+TEST(filters_by_process_or_call_are_exact)
 {
 	static const char *const terms[] = {"process=200", "process!=100", "during=syscall:getpid",
 					    "process=100|200", "type!=x"};
@@ -161,7 +164,7 @@ TEST(what_the_process_or_the_call_decides_is_exact)
 	}
 }
 
-TEST(a_selection_is_exact_where_all_calls_were_recorded)
+TEST(selections_are_exact_if_all_calls_were_recorded)
 {
 	struct divided divided;
 	struct model *model;
@@ -178,8 +181,8 @@ TEST(a_selection_is_exact_where_all_calls_were_recorded)
 	synthetic_free(&divided.synthetic);
 }
 
-/* As versions wrote it that did not record by chance, or where short calls are not recorded. */
-TEST(records_that_do_not_say_what_they_stand_for_are_no_count)
+/* As in profiles without random recording, or if short calls are not recorded. */
+TEST(records_without_weights_are_not_counted)
 {
 	struct divided divided;
 	struct model *model;
@@ -195,7 +198,7 @@ TEST(records_that_do_not_say_what_they_stand_for_are_no_count)
 	CHECK(model->calls_left_out == 100000);
 	CHECK(!model->calls_untraced);
 	model_free(model);
-	/* But which process they are of is known. */
+	/* But their process is known. */
 	model = divided_select(&divided, "process=100");
 	CHECK_EQ(model->syscalls[0].count, 100000);
 	CHECK(model->calls_left_out == 0);
@@ -203,8 +206,8 @@ TEST(records_that_do_not_say_what_they_stand_for_are_no_count)
 	synthetic_free(&divided.synthetic);
 }
 
-/* A process of whose calls none was recorded is as the others. */
-TEST(calls_without_any_record_are_as_those_of_other_processes)
+/* A process without any record of a call is treated like the others. */
+TEST(calls_without_records_use_other_processes_share)
 {
 	struct divided divided;
 	struct model *model;
@@ -221,8 +224,8 @@ TEST(calls_without_any_record_are_as_those_of_other_processes)
 	synthetic_free(&divided.synthetic);
 }
 
-/* The time of calls with stacks is that of all calls, in whole profiles, too. */
-TEST(stacks_have_the_time_of_the_calls_that_their_records_stand_for)
+/* Weighted records give the time of all calls, also without a filter. */
+TEST(stacks_have_the_weighted_time_of_their_calls)
 {
 	struct divided divided;
 	struct model *model;

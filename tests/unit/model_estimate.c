@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_estimate.c: tests of estimates and their intervals against simulations. */
+/* model_estimate.c: tests of estimates and their intervals by simulation. */
 #include <math.h>
 
 #include "model/world/estimate.h"
 #include "test.h"
 
-/* Simulations are the same each time: what they show does not hang on chance. */
+/* Fixed seeds make the results reproducible. */
 enum { SEED = 1, RUNS = 2000 };
 
 static double uniform(uint64_t *state)
@@ -13,7 +13,7 @@ static double uniform(uint64_t *state)
 	return ((double)(test_random(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* How many of so many objects are sampled, each with this probability. */
+/* How many of `objects` are sampled with this probability. */
 static int sampled(uint64_t *state, int objects, double probability)
 {
 	double step = log1p(-probability), at = 0;
@@ -28,15 +28,15 @@ static int sampled(uint64_t *state, int objects, double probability)
 
 enum { PERIOD = 65536, SIZES = 12 };
 
-/* A type: so many objects of each size. */
+/* A type, with a number of objects of each size. */
 struct mix {
 	uint64_t sizes[SIZES];
 	int objects[SIZES];
 };
 
-/* What 95 % intervals made of many sets of samples: none is made where there is no sample. */
+/* The intervals from many sets of samples. Sets without samples have none. */
 struct outcome {
-	int made, bytes, objects; /* how many, and how many of them held the truth */
+	int made, bytes, objects; /* intervals made; how many of them hold */
 	double bytes_mean, objects_mean, width;
 };
 
@@ -88,8 +88,8 @@ static struct outcome outcome_of(uint64_t *state, const char *what, const struct
 }
 
 /*
- * Between 93 and 97 of 100 is wanted. With few samples coverage comes in steps of their number, and
- * is above rather than below; so it is where the smallest objects may be missing.
+ * 93 to 97 of 100 should hold. With few samples coverage has coarse steps and may be higher. It
+ * may also be higher if the smallest objects may be missing.
  */
 static void check_held(int held, int made, double most)
 {
@@ -110,12 +110,12 @@ TEST(intervals_of_equal_objects)
 
 		check_held(outcome.bytes, outcome.made, expected[i] < 20 ? 0.99 : 0.97);
 		check_held(outcome.objects, outcome.made, expected[i] < 20 ? 0.99 : 0.97);
-		/* Not wider than what the count itself leaves open. */
+		/* Not wider than the uncertainty of the count itself. */
 		CHECK(expected[i] < 4 || outcome.width < 5 / sqrt(expected[i]));
 	}
 }
 
-/* Of two sizes as many bytes, on the average so many samples. */
+/* Two sizes with equal bytes; `expected` samples on average. */
 static struct mix two_sizes(double expected)
 {
 	int bytes = (int)(expected * PERIOD / 2);
@@ -123,7 +123,7 @@ static struct mix two_sizes(double expected)
 	return (struct mix){{32, 512}, {bytes / 32, bytes / 512}};
 }
 
-/* Of sizes that double as many bytes, or of each a third of the objects of the one before. */
+/* Sizes that double, with equal bytes each, or with `fewer` times as many objects each. */
 static struct mix doubling(double expected, double fewer)
 {
 	double bytes = 0, share = 1;
@@ -157,8 +157,8 @@ TEST(intervals_of_mixed_objects)
 	}
 }
 
-/* Arrays of very different sizes, as many of each: of the small ones hardly any is sampled. */
-TEST(intervals_where_the_smallest_are_hardly_sampled)
+/* Arrays of very different sizes, equally many of each. The small ones are hardly ever sampled. */
+TEST(intervals_with_rarely_sampled_small_objects)
 {
 	uint64_t state = SEED;
 
@@ -172,8 +172,8 @@ TEST(intervals_where_the_smallest_are_hardly_sampled)
 	}
 }
 
-/* Where the smallest object seen is the least there can be, nothing is added for smaller ones. */
-TEST(what_was_missed_is_weighed_by_the_sizes_seen)
+/* If the smallest sampled object has the minimum size, nothing is added for smaller ones. */
+TEST(missed_objects_are_weighted_by_sampled_sizes)
 {
 	struct object_tally narrow = {0}, wide = {0}, merged = {0};
 	struct tally plain = {0};
@@ -187,14 +187,17 @@ TEST(what_was_missed_is_weighed_by_the_sizes_seen)
 	CHECK(object_tally_estimate(&wide).high < 2);
 	object_tally_merge(&merged, &narrow);
 	object_tally_merge(&merged, &wide);
-	/* 5000 / 40 = 125 bytes: each of them stands for 524, and 3.84 of them may be missing. */
+	/*
+	 * 5000 / 40 = 125 bytes: each such object stands for 524, and 3.84 of them may be
+	 * missing.
+	 */
 	CHECK(object_tally_estimate(&merged).high > 3.84 * 524);
 	CHECK(object_tally_estimate(&merged).high < 3.84 * 524 + 600);
 	CHECK(object_tally_estimate(&merged).value < 300);
 	CHECK(object_tally_estimate(&merged).low <= object_tally_estimate(&merged).value);
 }
 
-TEST(objects_that_cannot_be_missed_are_exact)
+TEST(certain_samples_are_exact)
 {
 	struct tally tally = {0};
 	struct estimate estimate;
@@ -203,12 +206,12 @@ TEST(objects_that_cannot_be_missed_are_exact)
 	tally_add(&tally, 1e9, sample_probability(1000000000, 1000));
 	estimate = tally_estimate(&tally);
 	CHECK(estimate.value == 2e9 && estimate.low == 2e9 && estimate.high == 2e9);
-	/* A period or a size that is not known: the sample stands for itself. */
+	/* If period or size is unknown, the sample stands for itself. */
 	CHECK(sample_probability(100, 0) == 1);
 	CHECK(sample_probability(0, 100) == 1);
 }
 
-TEST(low_is_never_below_what_was_seen)
+TEST(low_is_never_below_the_samples)
 {
 	struct tally tally = {0};
 
@@ -231,7 +234,7 @@ TEST(shares_have_sane_intervals)
 		struct share share = {0};
 		struct estimate estimate;
 
-		/* Small objects survive with 0.2, large ones with 0.6: 0.3 of all of them. */
+		/* Small objects survive with probability 0.2, large ones with 0.6: 0.3 overall. */
 		for (int i = 0; i < OBJECTS; i++) {
 			bool large = i % 4 == 0, survives = uniform(&state) < (large ? 0.6 : 0.2);
 			double p = sample_probability(large ? 800 : 200, 65536);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_filter.c: tests of filters: their grammar, and what each selects. */
+/* model_filter.c: tests of filters: their grammar, and what they select. */
 #include <errno.h>
 
 #include "model/select/filter.h"
@@ -16,7 +16,7 @@ static bool parses(const char *text)
 	return !error;
 }
 
-TEST(terms_are_understood_or_refused_with_a_reason)
+TEST(terms_are_parsed_or_refused_with_a_reason)
 {
 	static const char *const good[] = {
 		"function=main",      "function!=gc_*",      "module=libc.so.6",
@@ -137,7 +137,7 @@ struct counts {
 	double bytes, gc_ns, live;
 };
 
-/* What is left of the profile; terms are separated by spaces. */
+/* Loads the selected part of the profile; terms are separated by spaces. */
 static struct model *select_terms(const struct synthetic *synthetic, const char *terms)
 {
 	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
@@ -191,12 +191,12 @@ static void expect(const struct synthetic *synthetic, const char *terms, struct 
 	CHECK(is_near(found.live, wanted.live, 1e-6));
 }
 
-TEST(terms_select_what_they_say)
+TEST(terms_select_matching_events)
 {
 	struct synthetic synthetic;
 
 	write_profile(&synthetic);
-	/* Of the pause of 2000 ns the fixed part, all of it, is split 100 to 300. */
+	/* The pause of 2000 ns has only a fixed part, which is split 100 to 300. */
 	expect(&synthetic, "time=..", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
 	expect(&synthetic, "function=f", (struct counts){3, 1, 0, 0, 100, 500, 100});
 	expect(&synthetic, "function!=f", (struct counts){2, 1, 1001, 1, 300, 1500, 0});
@@ -217,15 +217,15 @@ TEST(terms_select_what_they_say)
 	expect(&synthetic, "during=syscall:read", (struct counts){1, 0, 1000, 0, 0, 0, 0});
 	expect(&synthetic, "during=syscall:r*|w*", (struct counts){1, 0, 1001, 0, 0, 0, 0});
 	expect(&synthetic, "during=syscall:write", (struct counts){0, 0, 1, 0, 0, 0, 0});
-	/* From 1000 on: 2000 to 4000. */
+	/* Times start at 1000, so this is 2000 to 4000. */
 	expect(&synthetic, "time=1us..3us", (struct counts){2, 2, 0, 0, 400, 2000, 100});
 	expect(&synthetic, "time=1us..3us thread=one", (struct counts){1, 1, 0, 0, 100, 500, 100});
 	expect(&synthetic, "function=nothing", (struct counts){0});
 	synthetic_free(&synthetic);
 }
 
-/* A stop of 100 ns in which a timer sample lies, and a cycle around it. */
-TEST(stops_and_cycles_are_selected_as_what_they_are)
+/* A stop of 100 ns that contains a timer sample, and a cycle around it. */
+TEST(filters_select_stops_and_cycles)
 {
 	static const struct {
 		const char *term;
@@ -258,7 +258,7 @@ TEST(stops_and_cycles_are_selected_as_what_they_are)
 	synthetic_free(&synthetic);
 }
 
-/* Two profiles of one process, the later one with less. */
+/* Two heap profiles of one process; the later one is smaller. */
 TEST(heap_profiles_are_selected_by_process_and_stack)
 {
 	static const struct {
@@ -307,7 +307,7 @@ TEST(heap_profiles_are_selected_by_process_and_stack)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_filter_that_selects_all_changes_nothing)
+TEST(a_filter_for_everything_changes_nothing)
 {
 	struct synthetic synthetic;
 	struct model *whole;

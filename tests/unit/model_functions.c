@@ -11,14 +11,14 @@ static void put_cpu(struct synthetic *synthetic, uint64_t time, uint64_t stack)
 	PUT(synthetic, cpu, .time = time, .thread = 1, .stack = stack, .mode = 1);
 }
 
-/* An object that cannot be missed: it stands for itself. */
+/* The object is certain to be sampled and stands for itself. */
 static void put_alloc(struct synthetic *synthetic, uint64_t time, uint64_t stack, uint64_t id)
 {
 	PUT(synthetic, alloc, .time = time, .thread = 1, .stack = stack, .sample = id, .type = 1,
 	    .size = 1000000, .period = 1000, .kind = 1);
 }
 
-TEST(recursion_counts_once_a_stack)
+TEST(recursion_counts_once_per_stack)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -31,7 +31,7 @@ TEST(recursion_counts_once_a_stack)
 	stack = synthetic_stack(&synthetic, (uint64_t[]){outer, inner, inner, inner, 0});
 	for (int i = 0; i < 5; i++)
 		put_cpu(&synthetic, 2000 + (uint64_t)i, stack);
-	/* The same function from another address of it. */
+	/* The same function at another address. */
 	stack = profile_writer_stack(synthetic.writer, stack,
 				     synthetic_function(&synthetic, "/bin/app", 0x28, "walk"));
 	put_cpu(&synthetic, 3000, stack);
@@ -51,7 +51,7 @@ TEST(recursion_counts_once_a_stack)
 	synthetic_free(&synthetic);
 }
 
-TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
+TEST(runtime_work_is_separate_from_the_program)
 {
 	struct synthetic synthetic;
 	uint64_t start, collect, compile, common;
@@ -76,7 +76,7 @@ TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
 							 synthetic_function(&synthetic, "/bin/app",
 									    0x50, "Gang::running"),
 							 0}));
-	/* In a pause it counts as that, and only once. */
+	/* In a pause it counts only as pause time. */
 	PUT(&synthetic, gc_begin, .time = 2020, .thread = 1, .heap = 1, .kind = 1);
 	put_cpu(&synthetic, 2021, synthetic_stack(&synthetic, (uint64_t[]){start, collect, 0}));
 	PUT(&synthetic, gc_end, .time = 2022, .thread = 1, .heap = 1, .kind = 1);
@@ -93,7 +93,7 @@ TEST(work_of_a_runtime_is_apart_from_that_of_the_program)
 	synthetic_free(&synthetic);
 }
 
-TEST(the_allocators_own_frames_are_not_the_allocating_ones)
+TEST(allocator_frames_are_skipped)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -113,7 +113,7 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 		  synthetic_stack(&synthetic, (uint64_t[]){app, slow, helper, sample, 0}), 1);
 	put_alloc(&synthetic, 2001,
 		  synthetic_stack(&synthetic, (uint64_t[]){app, managed, slow, helper, 0}), 2);
-	/* Nothing but the allocator: then its outermost frame is all there is. */
+	/* Only allocator frames: the outermost one is used. */
 	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){slow, helper, 0}), 3);
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
@@ -128,7 +128,7 @@ TEST(the_allocators_own_frames_are_not_the_allocating_ones)
 	synthetic_free(&synthetic);
 }
 
-TEST(frames_of_a_runtime_that_allocates_are_not_the_allocating_ones)
+TEST(frames_of_an_allocating_runtime_are_skipped)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -153,7 +153,7 @@ TEST(frames_of_a_runtime_that_allocates_are_not_the_allocating_ones)
 		  2);
 	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){managed, sampling, 0}),
 		  3);
-	/* Nothing but the runtime. */
+	/* Only runtime frames. */
 	put_alloc(&synthetic, 2003,
 		  synthetic_stack(&synthetic, (uint64_t[]){start, make, sampling, 0}), 4);
 	synthetic_end(&synthetic, 4000);
@@ -198,7 +198,10 @@ TEST(inlined_functions_have_rows)
 	CHECK(find_function(model, "main")->cpu_self_ns == 0);
 	CHECK_EQ(find_function(model, "run")->line, 10);
 	CHECK_STR(find_function(model, "run")->file, "/src/a.c");
-	/* Inside of the allocator all are shown; of its callers it is a part. */
+	/*
+	 * Inside the allocator, all inlined functions are shown; in its callers, the allocator's
+	 * are not.
+	 */
 	CHECK(find_function(model, "gc_refill")->cpu_self_ns == 1.0 * tick);
 	for (size_t i = 0; i < model->n_functions; i++)
 		CHECK(strcmp(model->functions[i].name, "gc_alloc") != 0);
@@ -209,7 +212,7 @@ TEST(inlined_functions_have_rows)
 	synthetic_free(&synthetic);
 }
 
-TEST(names_where_there_are_none)
+TEST(unnamed_frames_have_placeholder_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -234,7 +237,7 @@ TEST(names_where_there_are_none)
 	synthetic_free(&synthetic);
 }
 
-TEST(code_made_at_run_time_without_names_is_one_row_of_its_process)
+TEST(unnamed_generated_code_is_one_row_per_process)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -274,7 +277,7 @@ TEST(code_made_at_run_time_without_names_is_one_row_of_its_process)
 	synthetic_free(&synthetic);
 }
 
-TEST(children_use_the_names_of_their_parents)
+TEST(forked_children_use_their_parents_names)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -300,7 +303,7 @@ TEST(children_use_the_names_of_their_parents)
 	synthetic_free(&synthetic);
 }
 
-TEST(stacks_that_begin_in_the_c_library_are_whole)
+TEST(stacks_that_begin_in_the_c_library_are_complete)
 {
 	enum { USER_END = 64, TORN = 16 };
 	struct synthetic synthetic;
@@ -328,7 +331,7 @@ TEST(stacks_that_begin_in_the_c_library_are_whole)
 	synthetic_free(&synthetic);
 }
 
-TEST(stacks_can_show_one_kind_of_frames)
+TEST(stacks_can_be_limited_to_one_kind_of_frames)
 {
 	static const enum model_frames kinds[] = {MODEL_FRAMES_MANAGED, MODEL_FRAMES_NATIVE};
 	struct synthetic synthetic;

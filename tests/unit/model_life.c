@@ -37,7 +37,7 @@ static void begin(struct writer_state *state)
 	PUT(synthetic, type, .process = 1, .type = 1, .name = synthetic_string(synthetic, "box"));
 }
 
-/* Every sample is certain to be taken, so estimates are exact. */
+/* All samples have probability 1, so estimates are exact. */
 static uint64_t put_alloc(struct writer_state *state, uint64_t size)
 {
 	PUT(&state->synthetic, alloc, .time = ++state->time, .thread = 1, .stack = state->stack,
@@ -77,8 +77,8 @@ static void put_marking(struct writer_state *state)
 	    .phase = MARKING);
 }
 
-/* What a runtime whose objects do not move reports: no ages, and cycles for collections. */
-TEST(without_generations_what_outlasts_a_cycle_is_old_and_no_promotion_premature)
+/* A runtime with a non-moving heap: no ages, and cycles instead of collections. */
+TEST(without_generations_no_promotion_is_premature)
 {
 	struct writer_state state;
 	const struct model_type *type;
@@ -110,7 +110,7 @@ TEST(without_generations_what_outlasts_a_cycle_is_old_and_no_promotion_premature
 	CHECK(is_near(life->old_bytes, 2000, 1e-6));
 	CHECK(life->premature_bytes == 0);
 	CHECK_EQ(life_median_age(life), 0);
-	/* A stop is nobody's doing. */
+	/* A stop is not charged to any object. */
 	CHECK(type->gc_ns == 0);
 	CHECK(model->gc.no_samples_ns == 0);
 	CHECK_EQ(model->gc.others.total_ns, 10);
@@ -129,7 +129,7 @@ static uint64_t put_foreign(struct writer_state *state, uint64_t size)
 	return put_kind(state, size, 4);
 }
 
-TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
+TEST(freed_objects_are_dead_and_the_others_live)
 {
 	struct writer_state state;
 	const struct model_type *type;
@@ -150,7 +150,7 @@ TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
 	CHECK_EQ(life_median_age(&type->life), 8192);
 	model_free(model);
 
-	/* Objects of a heap that goes by collections as well. */
+	/* Objects of a collected heap. */
 	begin(&state);
 	young = put_alloc(&state, 1000);
 	old = put_alloc(&state, 3000);
@@ -171,7 +171,7 @@ TEST(what_the_program_frees_is_dead_and_all_else_that_it_might_free_is_alive)
 
 enum { MANUAL = 5 };
 
-TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
+TEST(manual_objects_are_live_until_freed)
 {
 	struct writer_state state;
 	struct model *model;
@@ -185,7 +185,10 @@ TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
 	CHECK(model->alloc.live.low <= 2000 && model->alloc.live.high >= 2000);
 	model_free(model);
 
-	/* Others of which nothing is freed are not, and no collection ends the cycle of these. */
+	/*
+	 * Objects of heaps without any free are not live, and no collection ends the cycle of
+	 * these.
+	 */
 	begin(&state);
 	freed = put_kind(&state, 1000, MANUAL);
 	put_kind(&state, 2000, MANUAL);
@@ -203,7 +206,7 @@ TEST(manual_objects_are_alive_until_they_are_freed_whatever_else_is)
 	model_free(model);
 }
 
-TEST(deaths_are_told_apart)
+TEST(deaths_are_classified)
 {
 	struct writer_state state;
 	struct model *model;
@@ -221,7 +224,7 @@ TEST(deaths_are_told_apart)
 	put_fate(&state, alive, PROMOTED, 5000);
 	put_collection(&state, MINOR, 10);
 	put_marking(&state);
-	/* Promoted while marking goes on: this marking cannot find it dead, the next one can. */
+	/* Promoted during marking: this cycle cannot find it dead, the next one can. */
 	during = put_alloc(&state, 16000);
 	put_fate(&state, during, PROMOTED, 5000);
 	put_collection(&state, MINOR, 10);
@@ -241,7 +244,7 @@ TEST(deaths_are_told_apart)
 	CHECK(is_near((double)life->ages[age_class(5000)], 1000, 1e-3));
 	CHECK(is_near((double)life->ages[age_class(100000)], 2000, 1e-3));
 	CHECK(is_near(life->survived.some / life->survived.all, 30000.0 / 31000, 1e-9));
-	/* Half of what died was 200000 bytes old or older; the class ends at 262144. */
+	/* Half of the dead bytes had an age of 200000 or more; the class ends at 262144. */
 	CHECK_EQ(life_median_age(life), 262144);
 	CHECK_EQ(age_limit(age_class(0)), 4096);
 	CHECK_EQ(age_class(4095), 0);
@@ -250,7 +253,7 @@ TEST(deaths_are_told_apart)
 	model_free(model);
 }
 
-TEST(a_site_is_who_allocates_and_who_calls_it)
+TEST(sites_are_functions_with_their_callers)
 {
 	struct writer_state state;
 	struct model *model;
@@ -273,7 +276,7 @@ TEST(a_site_is_who_allocates_and_who_calls_it)
 	model_free(model);
 }
 
-TEST(intervals_of_functions_and_threads_are_those_of_the_whole)
+TEST(function_and_thread_intervals_match_the_total)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -295,7 +298,7 @@ TEST(intervals_of_functions_and_threads_are_those_of_the_whole)
 	model = synthetic_model(&synthetic);
 	root = find_function(model, "root");
 	maker = find_function(model, "maker");
-	/* Everything happens below root, in one thread. */
+	/* Everything is allocated below root, in one thread. */
 	CHECK(is_near(root->alloc_total.low, model->alloc.bytes.low, 1e-6));
 	CHECK(is_near(root->alloc_total.high, model->alloc.bytes.high, 1e-6));
 	CHECK(is_near(model->threads[0].alloc.high, model->alloc.bytes.high, 1e-6));
@@ -304,7 +307,7 @@ TEST(intervals_of_functions_and_threads_are_those_of_the_whole)
 	CHECK(maker->alloc_self.high > maker->alloc_self_bytes);
 	CHECK(is_near(maker->alloc_self.value + root->alloc_self.value, root->alloc_total.value,
 		      1e-6));
-	/* Half of the samples: relatively wider. */
+	/* Half of the samples: a relatively wider interval. */
 	CHECK(maker->alloc_self.high / maker->alloc_self.value >
 	      root->alloc_total.high / root->alloc_total.value);
 	model_free(model);
@@ -337,14 +340,14 @@ TEST(windows_double_and_keep_their_sums)
 	}
 	CHECK(is_near(found, (double)allocated, 1e-3));
 	CHECK_EQ(pauses, paused);
-	/* Times without reason do no harm. */
+	/* Impossible times are harmless. */
 	timeline_at(&timeline, 0)->cpu_ns++;
 	timeline_at(&timeline, UINT64_MAX)->cpu_ns++;
 	timeline_pause(&timeline, 0, UINT64_MAX);
 	timeline_pause(&timeline, 10, 5);
 }
 
-TEST(figures_over_time_come_from_the_collections)
+TEST(timeline_figures_come_from_collections)
 {
 	struct writer_state state;
 	struct model *model;
@@ -375,7 +378,7 @@ TEST(figures_over_time_come_from_the_collections)
 	model_free(model);
 }
 
-/* The same by trying every place of the window, in a time of small whole numbers of ms. */
+/* The same by brute force: tries all positions of the window, in whole ms. */
 static double least_share(const bool *paused, int length, int window)
 {
 	int most = 0;
@@ -390,7 +393,7 @@ static double least_share(const bool *paused, int length, int window)
 	return 1 - (double)most / window;
 }
 
-TEST(utilisation_is_the_worst_of_all_places)
+TEST(utilisation_is_the_minimum_over_all_positions)
 {
 	uint64_t random = test_seed();
 
@@ -401,7 +404,7 @@ TEST(utilisation_is_the_worst_of_all_places)
 		struct model_gc gc;
 		size_t count = test_random(&random) % 40;
 
-		/* They may overlap and come in any order, but lie away from the ends. */
+		/* Pauses may overlap and come in any order, but not near the ends. */
 		for (size_t i = 0; i < count; i++) {
 			uint64_t from = 100 + test_random(&random) % 40;
 			uint64_t to = from + test_random(&random) % 4;
@@ -410,7 +413,7 @@ TEST(utilisation_is_the_worst_of_all_places)
 			for (uint64_t ms = from; ms < to; ms++)
 				paused[ms] = true;
 		}
-		/* Another process with less. */
+		/* Another process with less pause time. */
 		pauses[count] = (struct pause){2, 5000000, 5000000};
 		utilisation_fill(pauses, count + 1, UINT64_C(60000000), &gc);
 		CHECK_EQ(gc.n_utilisation, 6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_load.c: tests of the pass over a profile: torn, hostile and contradictory ones; tables. */
+/* model_load.c: tests of loading: truncated, hostile and contradictory profiles; tables. */
 #include <errno.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include "model/world/text.h"
 #include "synthetic.h"
 
-/* What recording takes of a thread is nobody's, whoever looks on; unless the view wants it so. */
-TEST(ticks_of_recording_are_no_functions)
+/* The recorder's own overhead belongs to no function unless the view wants it. */
+TEST(recording_overhead_belongs_to_no_function)
 {
 	struct model_view view = {.recording = true};
 	struct synthetic synthetic;
@@ -41,7 +41,7 @@ TEST(ticks_of_recording_are_no_functions)
 	synthetic_free(&synthetic);
 }
 
-/* Of a recorder that was killed on this machine, or came to its end. */
+/* A profile from a recorder that was killed on this machine, or that ended normally. */
 static void check_warning(bool killed)
 {
 	char text[512] = {0};
@@ -69,13 +69,13 @@ static void check_warning(bool killed)
 	synthetic_free(&synthetic);
 }
 
-TEST(a_file_that_may_be_another_is_not_asked_for_names)
+TEST(files_without_build_ids_are_not_symbolized)
 {
 	check_warning(true);
 	check_warning(false);
 }
 
-TEST(a_torn_profile_gives_what_there_is)
+TEST(truncated_profiles_give_what_could_be_read)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -98,7 +98,7 @@ TEST(a_torn_profile_gives_what_there_is)
 		model = NULL;
 		error = model_load(source, "cut", &model);
 		if (error) {
-			/* Not even the header. */
+			/* Shorter than the header. */
 			CHECK(last == 0);
 			continue;
 		}
@@ -112,7 +112,7 @@ TEST(a_torn_profile_gives_what_there_is)
 	synthetic_free(&synthetic);
 }
 
-TEST(files_that_are_no_profiles_are_told_apart)
+TEST(files_that_are_not_profiles_are_refused)
 {
 	struct source *source;
 	struct model *model = NULL;
@@ -125,8 +125,8 @@ TEST(files_that_are_no_profiles_are_told_apart)
 	model_free(NULL);
 }
 
-/* Ids beyond all reason, twice defined, of things never defined. */
-TEST(contradictions_are_left_out_and_counted)
+/* Impossible ids, duplicate ids, and references to undefined ids. */
+TEST(contradictory_records_are_refused_and_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -164,7 +164,7 @@ TEST(contradictions_are_left_out_and_counted)
 	synthetic_free(&synthetic);
 }
 
-TEST(extreme_numbers_do_not_upset_the_sums)
+TEST(extreme_numbers_do_not_break_sums)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -201,7 +201,7 @@ static const struct model_syscall *find_call(const struct model *model, const ch
 	test_fail(__FILE__, __LINE__, "no call %s", name);
 }
 
-TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
+TEST(kernel_totals_of_system_calls_win_if_larger)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -209,7 +209,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
 	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
-	/* Of read there are totals of two processes, the second one twice: the last counts. */
+	/* Totals of read for two processes. The second process has two; the last one counts. */
 	PUT(&synthetic, syscall_total, .time = 1, .process = 1, .number = 0, .count = 100,
 	    .errors = 3, .total_ns = 1000, .max_ns = 90, .gc_count = 2, .gc_ns = 15,
 	    .histogram = {"\x08\x63\x04\x01", 4}); /* bucket 8: 99, bucket 12: 1 */
@@ -217,7 +217,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	PUT(&synthetic, syscall_total, .time = 3, .process = 2, .number = 0, .count = 10,
 	    .total_ns = 500, .max_ns = 80, .histogram = {"\x09\x0a", 2});
 	PUT(&synthetic, syscall, .time = 4, .thread = 1, .number = 0, .duration = 5);
-	/* write came after the last totals. */
+	/* write was called after the last totals. */
 	PUT(&synthetic, syscall, .time = 4, .thread = 1, .number = 1, .duration = 700,
 	    .result = -32, .gc_ns = 9);
 	PUT(&synthetic, syscall, .time = 5, .thread = 1, .number = 1, .duration = 300,
@@ -239,7 +239,7 @@ TEST(totals_of_system_calls_are_those_of_the_kernel_where_it_has_more)
 	CHECK_EQ(find_call(model, "read")->max_ns, 90);
 	CHECK_EQ(find_call(model, "read")->in_gc_count, 2);
 	CHECK_EQ(find_call(model, "read")->in_gc_ns, 15);
-	/* Buckets 8 is 8 to 9 ns, 9 is 10 to 11. */
+	/* Bucket 8 is 8 to 9 ns, bucket 9 is 10 to 11 ns. */
 	CHECK_EQ(find_call(model, "read")->p50_ns, 9);
 	CHECK_EQ(find_call(model, "read")->p99_ns, 11);
 	CHECK_EQ(find_call(model, "write")->count, 2);
@@ -300,7 +300,7 @@ TEST(threads_streams_and_losses_have_their_rows)
 	synthetic_free(&synthetic);
 }
 
-TEST(types_of_one_name_are_one_and_a_new_program_has_types_of_its_own)
+TEST(types_merge_by_name_and_new_programs_have_new_types)
 {
 	struct synthetic synthetic;
 	struct model *model;

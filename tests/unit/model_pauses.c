@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_pauses.c: tests of the longest pauses: who caused them, and what lay in them. */
+/* model_pauses.c: tests of the longest pauses: their causes, and the events during them. */
 #include "synthetic.h"
 
 enum { MINOR = 1, FULL = 3, FUTEX = 202 };
@@ -10,7 +10,7 @@ struct rig {
 	uint64_t keep, drop; /* stacks of two functions that allocate */
 };
 
-/* Two threads of one process, one of another. */
+/* Two threads of one process, and one of another. */
 static void rig_begin(struct rig *rig)
 {
 	struct synthetic *synthetic = &rig->synthetic;
@@ -57,7 +57,7 @@ static void gc_end(struct rig *rig, uint64_t time, uint64_t kind)
 	    .kind = kind, .has_stats = 1, .promoted_bytes = 77, .stop_ns = 5);
 }
 
-/* Objects of 100000 bytes at a period of 1000: each stands for itself. */
+/* Objects of 100000 bytes at a period of 1000 are certain to be sampled. */
 static uint64_t allocate(struct rig *rig, uint64_t time, uint64_t stack)
 {
 	PUT(&rig->synthetic, alloc, .time = time, .thread = 2, .stack = stack,
@@ -77,7 +77,7 @@ static void call(struct rig *rig, uint64_t thread, uint64_t number, uint64_t beg
 	    .duration = end - begin);
 }
 
-TEST(the_longest_pauses_are_told_longest_first)
+TEST(the_longest_pauses_are_sorted)
 {
 	struct rig rig;
 	struct model *model;
@@ -101,7 +101,7 @@ TEST(the_longest_pauses_are_told_longest_first)
 	rig_free(&rig, model);
 }
 
-TEST(a_minor_pause_has_the_sites_whose_objects_it_promoted)
+TEST(minor_pauses_show_sites_of_promoted_objects)
 {
 	struct rig rig;
 	struct model *model;
@@ -109,7 +109,7 @@ TEST(a_minor_pause_has_the_sites_whose_objects_it_promoted)
 	uint64_t kept[2];
 
 	rig_begin(&rig);
-	allocate(&rig, 1100, rig.keep); /* of the cycle before: another pause's */
+	allocate(&rig, 1100, rig.keep); /* previous cycle: belongs to another pause */
 	gc_begin(&rig, 1200, MINOR);
 	gc_end(&rig, 1201, MINOR);
 	kept[0] = allocate(&rig, 1300, rig.keep);
@@ -141,7 +141,7 @@ TEST(a_minor_pause_has_the_sites_whose_objects_it_promoted)
 	rig_free(&rig, model);
 }
 
-TEST(a_full_pause_has_the_sites_of_what_was_old_then)
+TEST(full_pauses_show_sites_of_old_objects)
 {
 	struct rig rig;
 	struct model *model;
@@ -157,7 +157,7 @@ TEST(a_full_pause_has_the_sites_of_what_was_old_then)
 		fate(&rig, 1205, sample, 2);
 	gc_end(&rig, 1210, MINOR);
 	gc_begin(&rig, 1300, FULL);
-	fate(&rig, 1310, early, 4); /* found dead: not walked in the next one */
+	fate(&rig, 1310, early, 4); /* found dead: not walked in the next pause */
 	gc_end(&rig, 1320, FULL);
 	gc_begin(&rig, 2000, FULL);
 	gc_end(&rig, 2900, FULL);
@@ -180,24 +180,24 @@ TEST(a_full_pause_has_the_sites_of_what_was_old_then)
 	rig_free(&rig, model);
 }
 
-TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
+TEST(calls_of_other_threads_count_by_overlap)
 {
 	struct rig rig;
 	struct model *model;
 	const struct model_pause *pause;
 
 	rig_begin(&rig);
-	call(&rig, 2, 0, 1500, 1999); /* over before */
+	call(&rig, 2, 0, 1500, 1999); /* ended before */
 	gc_begin(&rig, 2000, MINOR);
 	call(&rig, 2, 1, 1950, 2010);  /* 10 */
 	call(&rig, 2, 2, 2020, 2040);  /* 20 */
-	call(&rig, 3, 0, 2000, 2050);  /* of another process */
-	call(&rig, 1, 28, 2045, 2055); /* the collector's own: 10 and 20 */
+	call(&rig, 3, 0, 2000, 2050);  /* another process */
+	call(&rig, 1, 28, 2045, 2055); /* the collecting thread: 10 and 20 */
 	call(&rig, 1, 11, 2060, 2080);
 	gc_end(&rig, 2100, MINOR);
-	call(&rig, 2, FUTEX, 1990, 2110); /* 100, but told apart */
+	call(&rig, 2, FUTEX, 1990, 2110); /* 100, but counted separately */
 	call(&rig, 2, 0, 1000, 2500);     /* 100 of 1500 */
-	call(&rig, 2, 3, 2100, 2200);     /* begins when it is over */
+	call(&rig, 2, 3, 2100, 2200);     /* begins afterwards */
 	model = rig_end(&rig, 5000);
 	CHECK_EQ(model->n_pauses, 1);
 	pause = &model->pauses[0];
@@ -220,7 +220,7 @@ TEST(calls_of_other_threads_count_with_their_part_in_the_pause)
 	rig_free(&rig, model);
 }
 
-TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
+TEST(pauses_separate_the_collecting_thread_from_others)
 {
 	struct rig rig;
 	struct model *model;
@@ -238,7 +238,7 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	PUT(&rig.synthetic, cpu, .time = 2090, .thread = 2, .mode = 1); /* late */
 	PUT(&rig.synthetic, cpu, .time = 2100, .thread = 1, .mode = 1);
 	PUT(&rig.synthetic, wait, .time = 2300, .thread = 2, .duration = 220, .reason = 0,
-	    .flags = 1); /* a call's */
+	    .flags = 1); /* in a call */
 	model = rig_end(&rig, 5000);
 	pause = &model->pauses[0];
 	CHECK_EQ(pause->own_cpu_ns, 2000000);
@@ -255,8 +255,8 @@ TEST(waits_and_timer_samples_in_a_pause_are_the_collecting_threads_or_others)
 	rig_free(&rig, model);
 }
 
-/* Windows in which calls are traced: one ends within a pause, another when it is over. */
-TEST(a_pause_tells_how_much_of_it_calls_were_traced)
+/* Tracing windows: one ends inside the pause, another after it. */
+TEST(pauses_show_their_traced_time)
 {
 	struct rig rig;
 	struct model *model;
@@ -274,7 +274,7 @@ TEST(a_pause_tells_how_much_of_it_calls_were_traced)
 	rig_free(&rig, model);
 }
 
-TEST(what_lies_in_an_inner_pause_lies_in_the_outer_one_too)
+TEST(events_in_nested_pauses_count_in_both)
 {
 	struct rig rig;
 	struct model *model;
@@ -295,8 +295,8 @@ TEST(what_lies_in_an_inner_pause_lies_in_the_outer_one_too)
 	rig_free(&rig, model);
 }
 
-/* Its end was lost: the next one of its kind takes its place, and so do too many others. */
-TEST(collections_that_never_end_are_forgotten)
+/* Its end was lost. The next one of its kind replaces it, and so do too many others. */
+TEST(collections_without_an_end_are_dropped)
 {
 	struct rig rig;
 	struct model *model;
@@ -316,8 +316,11 @@ TEST(collections_that_never_end_are_forgotten)
 	rig_free(&rig, model);
 }
 
-/* More stacks than are kept apart: the sums hold them all, and the largest is still first. */
-TEST(of_very_many_stacks_the_largest_stays)
+/*
+ * More stacks than are kept separately: the totals include them all, and the largest is still
+ * first.
+ */
+TEST(the_largest_of_many_stacks_is_kept)
 {
 	struct rig rig;
 	struct model *model;

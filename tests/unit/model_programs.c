@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_programs.c: tests of the table of programs: who belongs together, and that it adds up. */
+/* model_programs.c: tests of the table of programs: grouping and sums. */
 #include "synthetic.h"
 
 static void name_thread(struct synthetic *synthetic, uint64_t thread, const char *name)
@@ -9,8 +9,8 @@ static void name_thread(struct synthetic *synthetic, uint64_t thread, const char
 }
 
 /*
- * Process 1 is "shell". Processes 2 and 3 are "tool": the first has a second thread of another
- * name, which comes before its own. Process 4 has no name.
+ * Process 1 is "shell". Processes 2 and 3 are "tool". The first of these has a second thread with
+ * another name, which comes before its own. Process 4 has no name.
  */
 static void write_processes(struct synthetic *synthetic)
 {
@@ -37,7 +37,7 @@ static void write_processes(struct synthetic *synthetic)
 	PUT(synthetic, gc_end, .time = 3500, .thread = 4, .heap = 1, .cycle = 1, .kind = 1);
 }
 
-TEST(processes_of_a_name_are_one_program)
+TEST(processes_of_one_name_are_one_program)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -80,7 +80,7 @@ static double sum_of_calls(const struct model *model)
 	return calls;
 }
 
-TEST(each_program_has_its_part_of_the_calls)
+TEST(calls_are_divided_among_programs)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -88,7 +88,7 @@ TEST(each_program_has_its_part_of_the_calls)
 	write_processes(&synthetic);
 	put_total(&synthetic, 4000, 1, 30);
 	put_total(&synthetic, 4000, 2, 10);
-	/* More records than the total of the third one says. */
+	/* The third process has more records than its total says. */
 	put_total(&synthetic, 4000, 3, 1);
 	for (uint64_t i = 0; i < 5; i++)
 		PUT(&synthetic, syscall, .time = 4100 + i, .thread = 4, .number = 0,
@@ -103,8 +103,11 @@ TEST(each_program_has_its_part_of_the_calls)
 	synthetic_free(&synthetic);
 }
 
-/* Two windows of a millisecond with two between them: twice as many calls as were seen. */
-TEST(estimated_calls_add_up_as_well)
+/*
+ * Two windows of a millisecond with two milliseconds between them: the estimate is twice the
+ * traced calls.
+ */
+TEST(estimated_calls_add_up)
 {
 	struct synthetic synthetic;
 	struct model *model;

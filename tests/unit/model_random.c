@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_random.c: whatever well-formed records a profile holds, there is a model and a report. */
+/* model_random.c: any well-formed records give a model and a report. */
 #include "report/report.h"
 #include "synthetic.h"
 
 enum { RECORDS = 3000, PROFILES = 40, LONGEST = 24 };
 
-/* Mostly small numbers, so that records refer to each other; now and then an extreme one. */
+/* Mostly small numbers, so that records refer to each other; sometimes an extreme one. */
 static uint64_t random_number(uint64_t *state)
 {
 	static const uint64_t extremes[] = {0,          UINT64_MAX, INT64_MAX, UINT32_MAX,
@@ -35,7 +35,7 @@ static void put_random(struct synthetic *synthetic, uint64_t *state)
 
 	while (!info) {
 		record.kind = 3 + test_random(state) % (RECORD_end - 2);
-		/* An end in the middle would hide the rest. */
+		/* An end record in the middle would hide the rest. */
 		info = record.kind == RECORD_end ? NULL : record_info(record.kind);
 	}
 	for (size_t i = 0; i < info->n_fields; i++) {
@@ -53,7 +53,7 @@ static void put_random(struct synthetic *synthetic, uint64_t *state)
 	CHECK_EQ(profile_writer_put(synthetic->writer, &record), 0);
 }
 
-TEST(any_records_make_a_report)
+TEST(any_records_give_a_report)
 {
 	struct report_options options = {.width = 100, .verbose = true}, parts = {.parts = ~0U};
 	uint64_t state = test_seed(), taken = 0;
@@ -79,6 +79,6 @@ TEST(any_records_make_a_report)
 		synthetic_free(&synthetic);
 	}
 	fclose(out);
-	/* Not all of it was refused. */
+	/* Not everything was refused. */
 	CHECK(taken > PROFILES);
 }

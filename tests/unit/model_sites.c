@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_sites.c: tests of what many stacks are summed up in: compact lives, the greatest, sites. */
+/* model_sites.c: tests of compact lives, the greatest values, and allocation sites. */
 #include "model/rows/best.h"
 #include "model/rows/sites.h"
 #include "model/world/stack_life.h"
@@ -27,8 +27,8 @@ static void check_same(const struct life *a, const struct life *b)
 		CHECK(is_near((double)a->ages[i], (double)b->ages[i], 100));
 }
 
-/* Whatever happens to the objects of a stack, its compact life says what a full one does. */
-TEST(compact_lives_say_what_full_ones_do)
+/* A stack's compact life must equal a full one, whatever happens to its objects. */
+TEST(compact_lives_equal_full_ones)
 {
 	struct life full[STACKS] = {0}, all = {0}, joined = {0};
 	struct stack_lives lives;
@@ -70,7 +70,7 @@ TEST(compact_lives_say_what_full_ones_do)
 	stack_lives_free(&lives);
 }
 
-TEST(the_greatest_are_kept)
+TEST(best_keeps_the_greatest)
 {
 	enum { MOST = 10, VALUES = 1000 };
 	double values[VALUES], least = 1e9, best_left_out = 0;
@@ -101,7 +101,7 @@ TEST(the_greatest_are_kept)
 	best_free(best);
 }
 
-/* One site a function: number i allocates i bytes; one collection, charged by bytes. */
+/* One site per function; number i allocates i bytes. One collection, charged by bytes. */
 static struct model *model_of_sites(unsigned n)
 {
 	struct synthetic synthetic;
@@ -145,7 +145,7 @@ static void check_sites(unsigned n, size_t rows)
 	model_free(model);
 }
 
-TEST(of_too_many_sites_the_first_have_rows)
+TEST(only_the_first_of_many_sites_have_rows)
 {
 	check_sites(SITES_MAX, SITES_MAX);
 	check_sites(SITES_MAX + 500, SITES_MAX);

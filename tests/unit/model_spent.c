@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_spent.c: estimates of calls where the overhead controller decides when they are traced. */
+/* model_spent.c: tests of call estimates with windows chosen by the overhead controller. */
 #include <math.h>
 
 #include "model/system/call_windows.h"
@@ -8,29 +8,29 @@
 
 #define MS UINT64_C(1000000)
 
-#define CACHES 1.05 /* the program itself is slower by so much while it is traced */
+#define CACHES 1.05 /* slowdown of the program itself while traced */
 
 enum { SEEDS = 100, CALL = 39, COST_NS = 200, SECONDS = 60 };
 
-/* Of a program that makes calls for a while, then none, and has a CPU all the time. */
+/* A program that always runs, and makes calls for a while, then none. */
 struct pattern {
-	double on_ms, off_ms, calls_ms; /* lengths vary by half; calls a ms */
+	double on_ms, off_ms, calls_ms; /* lengths vary by half; calls per ms */
 };
 
 struct program {
 	struct pattern pattern;
 	bool calling;
 	double left_ns;
-	uint64_t state; /* of the random numbers */
+	uint64_t state; /* random number state */
 };
 
-/* A recording of it. */
+/* A recording of the program. */
 struct spent {
 	struct call_windows windows;
 	struct controller controller;
 	struct record_call_cpu cpu;
-	uint64_t now, since;         /* ns: of the last step; when tracing last began or ended */
-	uint64_t traced, put, calls; /* so many were; are in the profile; in all */
+	uint64_t now, since;         /* ns: last step; last start or end of tracing */
+	uint64_t traced, put, calls; /* calls traced; in the profile; in all */
 };
 
 static double draw(struct program *program)
@@ -38,7 +38,7 @@ static double draw(struct program *program)
 	return (double)(test_random(&program->state) >> 11) / 9007199254740992.0;
 }
 
-/* Calls in the `ns` that follow. Each takes `cost` longer, and that is no time of the program's. */
+/* Calls in the next `ns`. Tracing adds `cost` to each, which is not the program's own time. */
 static uint64_t run_program(struct program *program, double ns, double cost)
 {
 	double calls = 0;
@@ -64,7 +64,7 @@ static uint64_t run_program(struct program *program, double ns, double cost)
 	return (uint64_t)fmax(calls, 0);
 }
 
-/* Tracing begins or ends, or a second is over: so much is in the profile. */
+/* Writes what is known to the profile, when tracing starts or ends or a second has passed. */
 static void put(struct spent *spent, bool traced)
 {
 	const struct record_call_window window = {
@@ -92,10 +92,10 @@ static void step(struct spent *spent, struct program *program, uint64_t next)
 	spent->now = next;
 }
 
-/* How far estimates are off, and may be, relative to the truth. */
+/* Error and interval width of an estimate, relative to the truth. */
 static double error, width;
 
-/* Is the truth in the interval? The bucket is used up when the recording begins. */
+/* Is the truth in the interval? The controller starts without any budget left. */
 static bool holds(struct pattern pattern, uint64_t seed)
 {
 	struct spent spent = {
@@ -148,7 +148,7 @@ static unsigned count_holding(struct pattern pattern)
 	return holding;
 }
 
-TEST(intervals_of_floods_and_bursts_hold_the_truth)
+TEST(intervals_hold_for_floods_and_bursts)
 {
 	static const struct pattern patterns[] = {
 		{1000, 0.001, 3000}, {2, 10, 5000},      {5, 95, 5000},

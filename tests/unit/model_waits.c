@@ -13,8 +13,8 @@ static void check_row(const struct model_wait *row, const char *name, const char
 	CHECK_EQ(row->max_ns, max_ns);
 }
 
-/* Calls have exact totals, the rest is what threads' totals add to the records. */
-TEST(waits_add_up_by_what_they_are_for)
+/* Calls have exact totals. The rest is the difference between threads' totals and records. */
+TEST(waits_add_up_by_cause)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -37,8 +37,8 @@ TEST(waits_add_up_by_what_they_are_for)
 	synthetic_free(&synthetic);
 }
 
-/* The kernel knows the longest wait whether it has a record or not. */
-TEST(the_longest_wait_needs_no_record)
+/* The kernel knows the longest wait even if it has no record. */
+TEST(the_longest_wait_may_have_no_record)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -62,22 +62,22 @@ TEST(the_longest_wait_needs_no_record)
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->n_waits, 6);
 	check_row(&model->waits[0], "read", "call", 4, 1500, 700);
-	/* Longer than in any call that has a row. */
+	/* Longer than in any call with a row. */
 	check_row(&model->waits[1], "(other system calls)", "call", 3, 900, 800);
-	/* Older recorders kept no maximum: it cannot be less than the mean. */
+	/* Old recorders kept no maximum: a maximum below the mean is wrong. */
 	check_row(&model->waits[2], "write", "call", 2, 200, 0);
 	check_row(&model->waits[3], "preempted", "preempted", 2, 140, 80);
 	check_row(&model->waits[4], "stopped", "stopped", 2, 100, 0);
 	check_row(&model->waits[5], "page fault", "fault", 3, 90, 40);
 	CHECK_EQ(model->waits[0].queued_ns, 50);
 	CHECK_EQ(model->waits[2].queued_ns, 0);
-	/* Whoever is preempted could run. */
+	/* Preempted threads are runnable. */
 	CHECK_EQ(model->waits[3].queued_ns, 140);
 	model_free(model);
 	synthetic_free(&synthetic);
 }
 
-TEST(threads_know_their_time_off_the_cpu)
+TEST(threads_have_their_time_off_the_cpu)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -94,7 +94,7 @@ TEST(threads_know_their_time_off_the_cpu)
 	synthetic_free(&synthetic);
 }
 
-TEST(who_ends_waits)
+TEST(wakers_are_counted)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -110,7 +110,7 @@ TEST(who_ends_waits)
 	PUT(&synthetic, wait, .time = 3200, .thread = 2, .duration = 70, .number = 202, .flags = 1,
 	    .waker = 3);
 	PUT(&synthetic, wait, .time = 3300, .thread = 2, .duration = 80, .number = 202, .flags = 1);
-	/* A thread that the profile does not have. */
+	/* A thread that is not in the profile. */
 	PUT(&synthetic, wait, .time = 3400, .thread = 2, .duration = 90, .number = 202, .flags = 1,
 	    .waker = 9);
 	synthetic_end(&synthetic, 9000);
@@ -121,14 +121,14 @@ TEST(who_ends_waits)
 	CHECK_EQ(model->wakers[0].count, 2);
 	CHECK_EQ(model->wakers[0].total_ns, 570);
 	CHECK_EQ(model->wakers[0].max_ns, 500);
-	/* Not those that were held back: others may have ended them. */
+	/* Excludes waits without a record: other threads may have ended them. */
 	CHECK_EQ(model->wakers[1].tid, 101);
 	CHECK_EQ(model->wakers[1].total_ns, 60);
 	model_free(model);
 	synthetic_free(&synthetic);
 }
 
-/* Each thread has faults behind its last record, and may have no record at all. */
+/* Each thread has faults after its last record, and may have no record at all. */
 TEST(page_faults_without_a_record_are_counted)
 {
 	struct synthetic synthetic;
@@ -147,7 +147,7 @@ TEST(page_faults_without_a_record_are_counted)
 	CHECK_EQ(model->faults.recorded, 32);
 	CHECK_EQ(model->faults.recorded_major, 5);
 	CHECK_EQ(model->faults.minor + model->faults.major, 32);
-	/* The second thread is of a kernel that does not know. */
+	/* The second thread ran on a kernel without this figure. */
 	CHECK_EQ(model->cpu.queued_ns, 600);
 	for (size_t i = 0; i < 2; i++) {
 		CHECK_EQ(model->threads[i].queue_known, model->threads[i].tid == 100);
@@ -157,8 +157,8 @@ TEST(page_faults_without_a_record_are_counted)
 	synthetic_free(&synthetic);
 }
 
-/* To find a process and to attach to it takes time, which the thread did not spend on the CPU. */
-TEST(threads_that_were_there_are_recorded_since_their_process_is)
+/* Finding a process and attaching to it takes time, which the thread did not spend on the CPU. */
+TEST(older_threads_start_with_their_process)
 {
 	struct synthetic synthetic;
 	struct model *model;
@@ -181,7 +181,7 @@ TEST(threads_that_were_there_are_recorded_since_their_process_is)
 	synthetic_free(&synthetic);
 }
 
-/* How many waits a term leaves, and how long they are together. */
+/* Number and total time of the waits that a term selects. */
 static void expect(const struct synthetic *synthetic, const char *term, uint64_t count, uint64_t ns)
 {
 	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
@@ -229,7 +229,7 @@ TEST(filters_select_waits)
 	synthetic_free(&synthetic);
 }
 
-/* Nothing but waits is left of a filter for waits, and no waits of one for calls' samples. */
+/* A filter for waits selects only waits; one for calls' samples selects no waits. */
 TEST(filters_for_waits_select_nothing_else)
 {
 	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
@@ -252,8 +252,8 @@ TEST(filters_for_waits_select_nothing_else)
 	synthetic_free(&synthetic);
 }
 
-/* Of threads that are not there, for reasons that there are not: refused, not counted. */
-TEST(waits_that_make_no_sense_are_refused)
+/* Undefined threads and reasons are refused, not counted. */
+TEST(invalid_waits_are_refused)
 {
 	struct synthetic synthetic;
 	struct model *model;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model_windows.c: tests of the estimates of system calls that were not traced. */
+/* model_windows.c: tests of the estimates of untraced system calls. */
 #include <math.h>
 
 #include "model/select/filter.h"
@@ -9,11 +9,11 @@
 
 enum { GETPID = 39, READ = 0, SEEDS = 200 };
 
-/* A recording with windows, from time 0 ms on. */
+/* A recording with windows, from time 0. */
 struct recorded {
 	struct synthetic synthetic;
-	uint64_t state; /* of the random numbers */
-	uint64_t time;  /* ns: until when the recording was made */
+	uint64_t state; /* random number state */
+	uint64_t time;  /* ns: end of the recording so far */
 	struct record_syscall_total total;
 	struct record_call_cpu cpu;
 };
@@ -28,7 +28,7 @@ static void recorded_begin(struct recorded *recorded, uint64_t seed)
 	recorded->cpu = (struct record_call_cpu){.process = 1};
 }
 
-/* Until now the program used that much CPU time in windows, and that much in gaps. */
+/* The program's CPU time so far, in windows and in gaps. */
 static void put_cpu(struct recorded *recorded, uint64_t traced, uint64_t untraced)
 {
 	struct record record = {.kind = RECORD_call_cpu};
@@ -40,14 +40,14 @@ static void put_cpu(struct recorded *recorded, uint64_t traced, uint64_t untrace
 	CHECK_EQ(profile_writer_put(recorded->synthetic.writer, &record), 0);
 }
 
-/* System calls were not traced for that long; the program had the CPU. */
+/* A gap of this length; the program was on the CPU. */
 static void leave(struct recorded *recorded, uint64_t ns)
 {
 	recorded->time += ns;
 	put_cpu(recorded, 0, ns);
 }
 
-/* `calls` more were traced in the `ns` that follow; the program had that much CPU time in them. */
+/* A window of `ns` with `calls` traced calls; the program had that much CPU time in it. */
 static void trace_on(struct recorded *recorded, uint64_t ns, uint64_t cpu, uint64_t calls,
 		     uint64_t call_ns)
 {
@@ -93,7 +93,7 @@ static double draw(struct recorded *recorded)
 	return (double)(test_random(&recorded->state) >> 11) / 9007199254740992.0;
 }
 
-/* Calls that come at random, `mean` on average: by the normal distribution where that is near. */
+/* Random calls, `mean` on average; uses the normal distribution where it is accurate. */
 static uint64_t draw_calls(struct recorded *recorded, double mean)
 {
 	double calls = 0, time = 0;
@@ -143,7 +143,7 @@ TEST(totals_without_gaps_are_exact)
 	model_free(model);
 }
 
-/* Windows that follow each other count as one; the last gap reaches to the end. */
+/* Adjacent windows count as one; the last gap extends to the end. */
 TEST(gaps_are_estimated_from_the_windows_after_them)
 {
 	const double truth = 6000 + 20 * 300 + 30 * 300;
@@ -162,7 +162,7 @@ TEST(gaps_are_estimated_from_the_windows_after_them)
 	CHECK_EQ(model->tracing.traced_ns, 30 * MS);
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
-	/* Gaps as the window after them, 300 a ms, the last as that before it, nearly. */
+	/* Gaps have the rate of the next window, 300 per ms; the last that of the last one. */
 	CHECK_EQ(only_call(model)->traced, 6000);
 	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.02));
 	CHECK(is_near((double)only_call(model)->total_ns, 100 * truth, truth * 2));
@@ -173,7 +173,7 @@ TEST(gaps_are_estimated_from_the_windows_after_them)
 	model_free(model);
 }
 
-/* Random windows and gaps: the interval must hold the truth as often as it says, or nearly. */
+/* Random windows and gaps: the interval must hold the truth about as often as it claims. */
 static unsigned count_holding(double (*rate)(uint64_t ns), unsigned windows)
 {
 	unsigned holding = 0;
@@ -185,7 +185,7 @@ static unsigned count_holding(double (*rate)(uint64_t ns), unsigned windows)
 
 		recorded_begin(&recorded, seed);
 		for (unsigned i = 0; i < 2 * windows; i++) {
-			/* By slices, so that the rate may change within. */
+			/* In slices, so that the rate may change within a window. */
 			uint64_t slices = (i % 2 ? 50 : 5) + (uint64_t)(draw(&recorded) * 50);
 			uint64_t calls = 0;
 
@@ -211,7 +211,7 @@ static unsigned count_holding(double (*rate)(uint64_t ns), unsigned windows)
 	return holding;
 }
 
-/* Calls a ms, by the time since the recording began. */
+/* Calls per ms, by the time since the start. */
 static double constant(uint64_t ns)
 {
 	(void)ns;
@@ -234,24 +234,24 @@ static double bursts(uint64_t ns)
 	return ns / (3 * MS) % 5 ? 0 : 1000;
 }
 
-TEST(intervals_of_a_constant_rate_hold_the_truth)
+TEST(intervals_hold_for_a_constant_rate)
 {
 	CHECK(count_holding(constant, 20) >= SEEDS * 93 / 100);
 	CHECK(count_holding(constant, 4) >= SEEDS * 93 / 100);
 	CHECK(count_holding(seldom, 40) >= SEEDS * 93 / 100);
 }
 
-TEST(intervals_of_a_changing_rate_hold_the_truth)
+TEST(intervals_hold_for_a_changing_rate)
 {
 	CHECK(count_holding(phases, 60) >= SEEDS * 93 / 100);
 	CHECK(count_holding(bursts, 60) >= SEEDS * 93 / 100);
 }
 
 /*
- * A loop whose turn takes 300 ns, and 200 more while it is traced, has half of the CPU in windows
- * and all of it in gaps: what counts is its own CPU time, and not the clock.
+ * A loop takes 300 ns per turn, and 200 more while traced. It has half of the CPU in windows and
+ * all of it in gaps. Its own CPU time must be the scale, not wall time.
  */
-TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
+TEST(gaps_are_scaled_by_the_programs_own_cpu_time)
 {
 	const double truth = 50 * 10000 + 50 * 90e6 / 300;
 	struct recorded recorded;
@@ -270,7 +270,7 @@ TEST(gaps_are_scaled_by_the_cpu_time_that_is_the_programs_own)
 	model_free(model);
 }
 
-TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
+TEST(intervals_hold_for_a_slowed_program)
 {
 	unsigned holding = 0;
 
@@ -299,7 +299,7 @@ TEST(intervals_of_a_program_that_is_slowed_down_hold_the_truth)
 	CHECK(holding >= SEEDS * 93 / 100);
 }
 
-/* Another process, of which a window has calls of one kind and CPU time so far. */
+/* Another process: calls of one kind in a window, and CPU time so far. */
 static void put_other(struct recorded *recorded, uint64_t process, uint64_t calls, uint64_t traced,
 		      uint64_t untraced)
 {
@@ -310,8 +310,8 @@ static void put_other(struct recorded *recorded, uint64_t process, uint64_t call
 	    .traced_ns = traced, .untraced_ns = untraced);
 }
 
-/* One that only computes does not dilute what tracing costs another. */
-TEST(processes_are_scaled_apart)
+/* A process that only computes must not dilute the cost of tracing another. */
+TEST(processes_are_scaled_separately)
 {
 	const double truth = 51 * 20000 + 50 * 90e6 / 300;
 	struct recorded recorded;
@@ -331,9 +331,8 @@ TEST(processes_are_scaled_apart)
 	model_free(model);
 }
 
-/* Of 100 short processes that make 1000 calls each, windows see ten: these stand for the others,
- * and the one that is always there does not. */
-TEST(processes_that_live_in_gaps_are_estimated_from_those_that_come_and_go)
+/* Windows see 10 of 100 short processes with 1000 calls each. Only these stand for the others. */
+TEST(processes_in_gaps_are_estimated_from_other_new_ones)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -363,10 +362,10 @@ TEST(processes_that_live_in_gaps_are_estimated_from_those_that_come_and_go)
 	model_free(model);
 }
 
-/* A process that begins when the one before it has ended, with a life and a rate of its own. */
+/* A process that starts when the previous one ended, with random life and rate. */
 struct short_life {
 	uint64_t id, calls, traced, untraced;
-	double left, rate; /* ns of CPU time; calls in one */
+	double left, rate; /* ns of CPU time; calls per ns */
 };
 
 static void live(struct recorded *recorded, struct short_life *life, double ns, bool traced,
@@ -391,9 +390,8 @@ static void live(struct recorded *recorded, struct short_life *life, double ns, 
 	}
 }
 
-/* Most processes are in no window. In the second half some make more calls, and windows are short.
- */
-TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
+/* Most processes are in no window. Later, some make more calls, and windows are shorter. */
+TEST(intervals_hold_for_short_processes)
 {
 	unsigned holding = 0;
 
@@ -427,7 +425,7 @@ TEST(intervals_of_processes_that_come_and_go_hold_the_truth)
 	CHECK(holding >= SEEDS * 93 / 100);
 }
 
-/* As recorders of old versions wrote it: what CPU time there was in gaps is not known. */
+/* As written by old recorders: CPU time in gaps is unknown. */
 TEST(gaps_without_cpu_time_are_not_estimated)
 {
 	struct recorded recorded;
@@ -446,8 +444,8 @@ TEST(gaps_without_cpu_time_are_not_estimated)
 	model_free(model);
 }
 
-/* One window tells nothing about how different windows are. */
-TEST(one_window_leaves_much_open)
+/* One window contains no information about the variation between windows. */
+TEST(one_window_gives_a_wide_interval)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -462,7 +460,7 @@ TEST(one_window_leaves_much_open)
 	model_free(model);
 }
 
-TEST(windows_that_cannot_be_are_refused)
+TEST(impossible_windows_are_refused)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -472,7 +470,7 @@ TEST(windows_that_cannot_be_are_refused)
 	PUT(&recorded.synthetic, call_window, .begin = 1005 * MS, .end = 1020 * MS); /* overlaps */
 	PUT(&recorded.synthetic, call_window, .begin = 1, .end = 2);                 /* goes back */
 	PUT(&recorded.synthetic, call_window, .begin = 1020 * MS, .end = 1020 * MS); /* no time */
-	PUT(&recorded.synthetic, call_window, .begin = 1030 * MS, .end = 1020 * MS); /* turned */
+	PUT(&recorded.synthetic, call_window, .begin = 1030 * MS, .end = 1020 * MS); /* reversed */
 	leave(&recorded, 10 * MS);
 	trace(&recorded, 10 * MS, 1000, 0);
 	model = recorded_end(&recorded);
@@ -482,7 +480,7 @@ TEST(windows_that_cannot_be_are_refused)
 	model_free(model);
 }
 
-TEST(extreme_windows_do_not_upset_the_estimates)
+TEST(extreme_windows_do_not_break_estimates)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -507,7 +505,7 @@ TEST(extreme_windows_do_not_upset_the_estimates)
 	model_free(model);
 }
 
-TEST(a_million_windows_are_no_burden)
+TEST(a_million_windows_are_fast)
 {
 	struct recorded recorded;
 	struct model *model;
@@ -524,7 +522,7 @@ TEST(a_million_windows_are_no_burden)
 	model_free(model);
 }
 
-/* A call of which no total tells: there is nothing to estimate from. */
+/* Without totals there is nothing to estimate from. */
 TEST(calls_without_totals_are_not_estimated)
 {
 	struct recorded recorded;
@@ -542,7 +540,7 @@ TEST(calls_without_totals_are_not_estimated)
 	model_free(model);
 }
 
-/* What a filter selects of a profile with two calls that were recorded, a window and a gap. */
+/* The selected part of a profile with two recorded calls, a window and a gap. */
 static struct model *select_of(const char *term)
 {
 	struct filter filter = {.count = 0};
@@ -572,7 +570,7 @@ static struct model *select_of(const char *term)
 	return model;
 }
 
-TEST(a_selection_has_its_part_of_what_was_not_traced)
+TEST(selections_get_their_share_of_untraced_calls)
 {
 	struct model *model = select_of("thread=101");
 
@@ -584,8 +582,8 @@ TEST(a_selection_has_its_part_of_what_was_not_traced)
 	model_free(model);
 }
 
-/* When in a gap there were calls is not known. */
-TEST(time_in_which_no_calls_were_traced_is_left_out)
+/* The times of calls in a gap are unknown. */
+TEST(untraced_time_is_left_out)
 {
 	struct model *model = select_of("time=5ms..15ms");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* event.h: a record joined with what was known when it came. */
+/* event.h: a record, joined with the state of the model when the record was read. */
 #ifndef GCPROF_MODEL_EVENT_H
 #define GCPROF_MODEL_EVENT_H
 
@@ -8,22 +8,22 @@
 
 #include "../profile/record.h"
 
-/* What a gc_end closed. */
+/* The collection that a gc_end record ends. */
 struct closed_gc {
-	bool paired;     /* the begin is known, and so is all of this */
+	bool paired;     /* its begin is known; if false, the other fields are not set */
 	uint64_t thread; /* that began it */
 	uint64_t begin;
-	uint64_t pause_ns; /* without the collections inside it */
+	uint64_t pause_ns; /* excludes nested collections */
 	uint64_t reason, name;
 };
 
 struct event {
 	const struct record *record;
-	bool selected;    /* by the filter; without one all are */
-	uint64_t type;    /* of a sample: number in the table of types, 0: none */
-	uint64_t gc_kind; /* of the collection that its thread was in; 0: none */
+	bool selected;    /* by the filter; always true without one */
+	uint64_t type;    /* samples: index in the type table, 0: none */
+	uint64_t gc_kind; /* collection that the thread was in; 0: none */
 	uint64_t gc_begin;
-	struct closed_gc closed; /* of a gc_end */
+	struct closed_gc closed; /* gc_end only */
 };
 
 #endif

@@ -65,7 +65,7 @@ int model_frames_parse(const char *word, enum model_frames *out)
 	return -EINVAL;
 }
 
-/* 0 at the end, 1 if there may be more than the view wants. */
+/* 0 at the end; 1 if there may be more records than the view wants. */
 static int read_records(struct profile_reader *reader, struct pass *pass,
 			const struct model_view *view)
 {
@@ -81,7 +81,7 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		if (view->records)
 			*view->records = count;
 		error = pass_record(pass, &record);
-		/* What recording took belongs to no function. */
+		/* The recorder's own overhead belongs to no function. */
 		if (error == PASS_LEFT_OUT)
 			continue;
 		if (!error && observer)
@@ -94,7 +94,7 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 	return error;
 }
 
-/* Hands all that is alive at the end to the observer. 0 or what it returned. */
+/* Passes all live objects to the observer. 0 or what it returned. */
 static int show_live(const struct pass *pass, struct model_observer *observer)
 {
 	const struct samples *samples = &pass->samples;
@@ -128,11 +128,11 @@ static int show_live(const struct pass *pass, struct model_observer *observer)
 	return err;
 }
 
-/* What is done with a profile's records. */
+/* How to process the records of a profile. */
 struct loading {
 	const struct model_view *view;
 	const struct selection *selection; /* NULL: everything counts */
-	struct selection *resolved;        /* NULL, or gets what `filter` selects */
+	struct selection *resolved;        /* if not NULL: out, what `filter` selects */
 	const struct filter *filter;
 };
 
@@ -223,7 +223,7 @@ int model_load_view(struct source *source, const char *file, const struct model_
 	return load_part(source, file, &loading, out);
 }
 
-/* The terms as one text. */
+/* Stores the terms as one text. */
 static int note_filter(struct model *model, const struct filter *filter)
 {
 	size_t size = 1, used = 0;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model.h: what a profile says once its records are joined; README.md explains the methods. */
+/* model.h: the result of loading a profile; README.md explains the methods. */
 /*
- * A model is plain tables, made by model_load() in one pass over the records and
- * not changed afterwards. Its memory grows with what is distinct in a profile
- * (stacks, types, threads, collections, sampled objects that are still alive),
- * not with the number of events.
+ * A model consists of plain tables. model_load() builds them in one pass over the records; they
+ * do not change afterwards. Memory grows with the number of distinct stacks, types, threads,
+ * collections and live sampled objects, not with the number of events.
  *
- * Every string is printable UTF-8: control characters, characters that reorder or
- * hide text, and bytes that are no UTF-8 stand as \xNN or \u{NNNN}. All times are
- * ns, all sizes bytes. What is estimated from samples is a double.
+ * All strings are printable UTF-8: control characters, characters that reorder or hide text, and
+ * invalid bytes are escaped as \xNN or \u{NNNN}. Times are in ns, sizes in bytes. Estimates from
+ * samples are doubles.
  */
 #ifndef GCPROF_MODEL_H
 #define GCPROF_MODEL_H
@@ -24,10 +23,10 @@
 struct arena;
 struct timeline;
 
-/* Which frames are left on stacks: native ones are those of the kernel, too. */
+/* Which frames to keep on stacks. Native includes the kernel's. */
 enum model_frames { MODEL_FRAMES_ALL, MODEL_FRAMES_MANAGED, MODEL_FRAMES_NATIVE };
 
-/* "all", "managed", "native"; -EINVAL if the word is none of these. */
+/* "all", "managed", "native". Parsing returns -EINVAL for any other word. */
 const char *model_frames_name(enum model_frames frames);
 int model_frames_parse(const char *word, enum model_frames *out);
 
@@ -36,19 +35,19 @@ const char *runtime_name(enum runtime runtime);
 
 struct model_stream {
 	const char *name;
-	const char *why_not; /* NULL if attached or if the profile does not say */
-	const char *partly; /* of a merged profile: which file does not have it, and why; or NULL */
+	const char *why_not; /* NULL if attached, or if the profile does not say */
+	const char *partly;  /* merged profile: which file lacks it, and why; or NULL */
 	bool attached;
-	uint64_t events; /* records of it in the file */
-	uint64_t lost;   /* events that are missing, known so far */
-	uint64_t cut;    /* events that are not whole */
-	uint64_t held;   /* events left out on purpose, but counted and timed */
+	uint64_t events; /* records in the file */
+	uint64_t lost;   /* missing events, as far as known */
+	uint64_t cut;    /* truncated events */
+	uint64_t held;   /* events without a record of their own by design, but counted and timed */
 };
 
 struct model_loss {
 	const char *stream;
 	const char *name;
-	const char *text; /* the count stands before it */
+	const char *text; /* printed after the count */
 	uint64_t count;
 	uint32_t severity; /* enum severity */
 };
@@ -72,7 +71,7 @@ enum stack_reason {
 const char *stack_reason_name(enum stack_reason reason);
 
 struct model_stacks {
-	uint64_t samples; /* with a stack, or with a reason why there is none */
+	uint64_t samples; /* with a stack, or with a reason for having none */
 	uint64_t complete;
 	uint64_t reasons[STACK_REASONS];
 };
@@ -80,35 +79,39 @@ struct model_stacks {
 struct model_run {
 	const char **command;
 	size_t n_command;
-	char *command_line; /* the same on one line, for people; empty: unknown */
+	char *command_line; /* the same as one printable line; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	const char *attached;  /* the processes that ran already, in words; or NULL */
+	const char *attached;  /* processes that were already running, as text; or NULL */
 	uint64_t start;        /* CLOCK_MONOTONIC */
-	uint64_t duration;     /* to the end, or to the last record of a profile without one */
-	uint64_t wall;         /* the part of it that a filter selects by time */
-	uint64_t realtime;     /* of the start, ns since 1970; 0: unknown */
-	uint64_t frequency;    /* of the timer; 0: none */
-	uint64_t syscall_rate; /* short calls recorded one by one, a second and CPU; 0: none */
-	uint64_t files;        /* that it was merged of; 0: it was not */
-	uint64_t recordings;   /* that these are of */
-	uint64_t incomplete;   /* files of which something is missing */
-	uint64_t part;         /* number of the file of a recording in several, from 1; else 0 */
-	uint64_t end_reason;   /* as in the end record; 0: there is none */
-	uint64_t status;       /* wait status, only with END_EXITED */
+	uint64_t duration;     /* until the end record, or the last record if there is none */
+	uint64_t wall;         /* the part that the filter's time terms select */
+	uint64_t realtime;     /* start, ns since 1970; 0: unknown */
+	uint64_t frequency;    /* of the timer, Hz; 0: no timer */
+	uint64_t syscall_rate; /* limit for single records of short calls, per second and CPU; 0:
+				  none */
+	uint64_t files;        /* it was merged from; 0: not merged */
+	uint64_t recordings;   /* that these belong to */
+	uint64_t incomplete;   /* files with something missing */
+	uint64_t part;         /* file number in a split recording, from 1; else 0 */
+	uint64_t end_reason;   /* as in the end record; 0: no end record */
+	uint64_t status;       /* wait status; only with END_EXITED */
 };
 
 struct model_alloc {
 	uint64_t samples;
-	uint64_t period;                 /* asked for, or the first in force; 0: unknown */
-	uint64_t period_min, period_max; /* that samples carry */
-	uint64_t period_changes;         /* because of the ceiling on samples a second */
+	uint64_t period;                 /* requested, or the first in force; 0: unknown */
+	uint64_t period_min, period_max; /* found in samples */
+	uint64_t period_changes;         /* made to stay below the ceiling on samples per second */
 	struct estimate bytes;
 	struct estimate objects;
 	double live_bytes;
-	struct estimate live; /* the same, with its interval */
+	struct estimate live; /* live_bytes with its interval */
 };
 
-/* The least share of any span of time this long that the program had for itself. */
+/*
+ * Minimum mutator utilisation: the smallest share of any window of this length that pauses left
+ * to the program.
+ */
 struct model_utilisation {
 	uint64_t window_ns;
 	double minimum; /* 0..1 */
@@ -118,33 +121,33 @@ enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
 
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
-	struct model_pauses others;       /* stops in which nothing was collected */
-	struct model_pauses concurrent;   /* no pauses: cycles of concurrent collectors */
-	struct model_pauses stops;        /* those that follow each other at once are one */
+	struct model_pauses others;       /* stops without a collection */
+	struct model_pauses concurrent;   /* cycles of concurrent collectors, not pauses */
+	struct model_pauses stops;        /* pauses in the same stop count as one */
 	uint64_t processes;               /* that had pauses */
 	uint64_t promoted_bytes;
 	uint64_t heap_peak_bytes;      /* of the largest heap */
 	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */
-	uint64_t stop_ns, stop_max_ns; /* of the pauses: until every thread had stopped */
-	uint64_t unpaired;       /* collections of which only the beginning or the end is there */
-	double fixed_ns;         /* of a minor collection, fitted: the same for each */
-	double copy_ns_per_byte; /* and for each byte that it promotes */
-	double no_samples_ns;    /* pauses that no sample is there to be charged with */
+	uint64_t stop_ns, stop_max_ns; /* part of the pauses: time until all threads had stopped */
+	uint64_t unpaired;             /* collections whose begin or end is missing */
+	double fixed_ns;               /* fitted: fixed cost of a minor collection */
+	double copy_ns_per_byte;       /* fitted: cost per promoted byte */
+	double no_samples_ns;          /* pauses without samples to charge */
 	uint64_t promoted_objects;
-	uint64_t unreachable;   /* objects that collections found */
-	uint64_t nursery_bytes; /* the fullest that a minor collection found */
+	uint64_t unreachable;   /* objects found unreachable */
+	uint64_t nursery_bytes; /* largest nursery use at a minor collection */
 	struct {
 		uint64_t count, total_ns;
-	} reasons[GC_REASONS];            /* why collections began, as gc_begin numbers it */
-	struct model_named_pauses *named; /* of the above, those to which a runtime gave names */
+	} reasons[GC_REASONS];            /* by reason, as numbered in gc_begin */
+	struct model_named_pauses *named; /* pauses by the runtimes' own names; included above */
 	size_t n_named;
-	struct model_named_reason *named_reasons; /* most time first; besides `reasons` */
+	struct model_named_reason *named_reasons; /* most time first; not in `reasons` */
 	size_t n_named_reasons;
-	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* of the process with least */
+	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* the minimum over all processes */
 	size_t n_utilisation;
 };
 
-/* All that is reported as a pause, and how long it took together. */
+/* Number and total time of everything that is reported as a pause. */
 static inline uint64_t model_gc_count(const struct model_gc *gc)
 {
 	return gc->minor.count + gc->major.count + gc->others.count;
@@ -157,38 +160,40 @@ static inline double model_gc_ns(const struct model_gc *gc)
 }
 
 struct model_cpu {
-	uint64_t records; /* one may stand for several samples */
+	uint64_t records; /* one record may stand for several samples */
 	uint64_t samples, gc_samples;
-	double squares;              /* of the ns that each record stands for, added up */
-	bool exact;                  /* the profile has the scheduler's account */
-	uint64_t on_cpu_ns;          /* by it, if so */
-	uint64_t in_gc_ns;           /* of it, by timer samples and sums of collections */
-	uint64_t work_ns[WORKS];     /* of the rest, by timer samples, whose work it was */
-	uint64_t user_ns, kernel_ns; /* where timer samples found it */
-	uint64_t no_samples_ns;      /* of it: no sample stands for it */
+	double squares;          /* sum of the squared ns of all records */
+	bool exact;              /* scheduler accounting is available */
+	uint64_t on_cpu_ns;      /* from the scheduler's accounting if exact */
+	uint64_t in_gc_ns;       /* of on_cpu_ns: from timer samples and summaries of collections */
+	uint64_t work_ns[WORKS]; /* of the rest, by kind of work, from timer samples */
+	uint64_t user_ns, kernel_ns; /* by the mode that timer samples were taken in */
+	uint64_t no_samples_ns;      /* of on_cpu_ns: not covered by any sample */
 	bool queue_known;
-	uint64_t queued_ns; /* beside it: threads could have run, but had no CPU */
-	/* Of it: in the recorder's BPF programs and on the way to them; in no function and in
-	 * neither of the above, unless the view wants it so. */
+	uint64_t queued_ns; /* not in on_cpu_ns: threads were runnable but had no CPU */
+	/*
+	 * Of on_cpu_ns: time in the recorder's BPF programs, including their entry. Belongs to no
+	 * function and is in neither user_ns nor kernel_ns, unless view->recording is set.
+	 */
 	uint64_t recording_ns;
 };
 
-/* CPU time of collectors: in pauses, on the thread that reports them, and outside. */
+/* CPU time of collectors: in pauses, on the thread that reports them, and outside of pauses. */
 static inline double model_collector_ns(const struct model_cpu *cpu)
 {
 	return (double)cpu->in_gc_ns + (double)cpu->work_ns[WORK_COLLECTOR];
 }
 
-/* For how long system calls were traced, where that was not always. */
+/* How long system calls were traced, if tracing had gaps. */
 struct model_tracing {
-	bool gaps;      /* there were times when they were not; else the rest is 0 */
-	bool estimated; /* totals include estimates of what was not traced */
+	bool gaps;      /* tracing had gaps; if false, the other fields are 0 */
+	bool estimated; /* totals include estimates for the gaps */
 	uint64_t windows;
 	uint64_t traced_ns, untraced_ns;
 	struct estimate count, time; /* of all calls, as syscall_count and syscall_ns */
 };
 
-/* 0..1: of the time of recording that windows and gaps make up; 1 without gaps. */
+/* Traced share of the time that windows and gaps cover, 0..1; 1 without gaps. */
 static inline double model_coverage(const struct model_tracing *tracing)
 {
 	return tracing->gaps ? (double)tracing->traced_ns /
@@ -198,45 +203,47 @@ static inline double model_coverage(const struct model_tracing *tracing)
 
 struct model {
 	const char *file;
-	enum model_frames frames; /* on stacks */
+	enum model_frames frames; /* kept on stacks */
 	enum profile_state state;
 	struct profile_status status;
-	const char *filter; /* what is selected, as text; NULL: everything */
-	uint64_t refused;   /* records that contradict others and were left out */
+	const char *filter; /* as text; NULL: everything is selected */
+	uint64_t refused;   /* records left out because they contradict others */
 	struct model_run run;
 	struct model_alloc alloc;
 	struct model_gc gc;
 	struct model_cpu cpu;
 	struct model_stacks stacks;
-	struct model_stream *streams; /* in the order of their codes */
+	struct model_stream *streams; /* by stream code */
 	size_t n_streams;
-	struct model_loss *losses; /* with a count */
+	struct model_loss *losses; /* only those that occurred */
 	size_t n_losses;
-	struct model_function *functions; /* most costly first */
+	struct model_function *functions; /* highest rank first */
 	size_t n_functions;
 	struct model_type *types; /* most bytes first */
 	size_t n_types;
 	struct model_site *sites; /* most collection time first */
 	size_t n_sites;
-	size_t n_sites_found;           /* with those that got no row because there are too many */
+	size_t n_sites_found;           /* including sites that got no row (SITES_MAX) */
 	struct timeline *timeline;      /* see timeline.h */
-	struct model_syscall *syscalls; /* longest in total first */
+	struct model_syscall *syscalls; /* longest total time first */
 	size_t n_syscalls;
 	struct model_slow_call slow_calls[SLOW_CALLS]; /* longest first */
 	size_t n_slow_calls;
-	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* sums */
+	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* totals */
 	struct model_tracing tracing;
-	/* Of a selection: calls of which it is not known how many are selected, in no row; and
-	 * whether it has time in which none were traced, of which none can tell. */
+	/*
+	 * With a filter: calls in no row, because it is unknown how many of them are selected;
+	 * and whether the selection includes untraced time.
+	 */
 	double calls_left_out;
 	bool calls_untraced;
-	struct model_wait *waits; /* longest in total first */
+	struct model_wait *waits; /* longest total time first */
 	size_t n_waits;
-	struct model_waker *wakers; /* who kept others longest first */
+	struct model_waker *wakers; /* longest total wait first */
 	size_t n_wakers;
-	uint64_t wait_ns, wait_stack_ns; /* sums: all, those with a stack */
+	uint64_t wait_ns, wait_stack_ns; /* total; and those with a stack */
 	struct model_faults faults;
-	struct model_gc_cycle *gc_cycles; /* in the order of their ends */
+	struct model_gc_cycle *gc_cycles; /* by end time */
 	size_t n_gc_cycles;
 	struct model_entry *entries; /* most CPU time first */
 	size_t n_entries;
@@ -245,9 +252,9 @@ struct model {
 		double objects, bytes, before;
 		struct model_heap_row *rows; /* most bytes first */
 		size_t n_rows;
-	} heap;                         /* by the heap profiles that runtimes keep themselves */
-	bool threads_move;              /* a runtime runs its threads on any of the system's */
-	struct model_runtime *runtimes; /* and providers of probes */
+	} heap;            /* from the runtimes' own heap profiles */
+	bool threads_move; /* a runtime moves its threads between the system's threads */
+	struct model_runtime *runtimes; /* also providers of probes */
 	size_t n_runtimes;
 	struct model_pause *pauses; /* longest first */
 	size_t n_pauses;
@@ -255,7 +262,7 @@ struct model {
 	size_t n_threads;
 	struct model_program *programs; /* most CPU time first */
 	size_t n_programs;
-	struct arena *arena; /* private: owns the strings */
+	struct arena *arena; /* private; owns the strings */
 };
 
 /* NULL is allowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pass.c: the one pass over a profile's records: hands each to the part that it concerns. */
+/* pass.c: the one pass over a profile's records; passes each to the parts that need it. */
 #include "pass.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int take_period(struct pass *pass, const struct record_period *record)
 	return 0;
 }
 
-/* Counts are running totals. */
+/* Counts in the record are running totals. */
 static int take_loss(struct pass *pass, const struct record_loss *record)
 {
 	const struct loss_state *state;
@@ -95,7 +95,7 @@ static int take_source(struct pass *pass, const struct record_source *record)
 	return call_windows_end(&pass->syscalls.windows, record->recording, record->end);
 }
 
-/* Why stacks are not whole. */
+/* Counts the reasons for incomplete stacks. */
 static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 {
 	static const uint64_t bits[STACK_REASONS] = {
@@ -134,7 +134,10 @@ static void note_time(struct pass *pass, uint64_t time)
 		pass->world.last_time = time;
 }
 
-/* What was known when it came. The type's number is found in the same order in every pass. */
+/*
+ * Adds what is known when the record is read. Types get their numbers in the same order in every
+ * pass.
+ */
 static struct event join(struct pass *pass, const struct record *record)
 {
 	struct event event = {.record = record, .selected = true};
@@ -168,7 +171,7 @@ static struct event join(struct pass *pass, const struct record *record)
 	return event;
 }
 
-/* May a filter leave it out? */
+/* May a filter leave this kind out? */
 static bool is_countable(enum record_kind kind)
 {
 	switch (kind) {
@@ -187,8 +190,10 @@ static bool is_countable(enum record_kind kind)
 	}
 }
 
-/* The scheduler charges the thread with what recording takes of it: so do totals, but no function
- * has it. */
+/*
+ * The scheduler charges the recorder's overhead to the thread. Totals therefore include it, but
+ * no function does.
+ */
 static int take_recording_tick(struct pass *pass, const struct record_cpu *record)
 {
 	struct thread *thread = tasks_find_thread(&pass->world.tasks, record->thread);
@@ -217,7 +222,7 @@ static int take_tick(struct pass *pass, const struct record_cpu *record)
 	return err;
 }
 
-/* What names processes and threads. */
+/* Records about processes and threads. */
 static int take_task(struct pass *pass, const struct record *record)
 {
 	switch (record->kind) {
@@ -279,7 +284,7 @@ static int take_usage(struct pass *pass, const struct record_usage *record)
 	return err;
 }
 
-/* A pause gets its causes before its samples are charged. */
+/* A pause must get its causes before its samples are charged. */
 static int take_gc_end(struct pass *pass, const struct record_gc_end *record)
 {
 	const struct long_pause *pause;
@@ -294,7 +299,7 @@ static int take_gc_end(struct pass *pass, const struct record_gc_end *record)
 		err = pauses_end(&pass->pauses, &pass->world, record, pause, &copied);
 	if (!err && copied)
 		err = samples_pending(&pass->samples, pause->process, copied);
-	/* A stop that collects nothing, or of an unknown kind, is not the doing of any object. */
+	/* A stop without a collection, or of an unknown kind, is not caused by any object. */
 	if (err || record->kind > GCPROF_GC_FULL)
 		return err;
 	return samples_collected(&pass->samples, &ended.collection);
@@ -317,7 +322,7 @@ static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record
 	return err;
 }
 
-/* The many: samples, collections, system calls. Every one of them begins with its time. */
+/* Frequent records: samples, collections, system calls. All begin with their time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
 	struct event *event = &pass->event;
@@ -472,7 +477,7 @@ static int finish_timeline(struct pass *pass)
 	return 0;
 }
 
-/* What is known without names. */
+/* Everything that needs no names. */
 static int finish_sums(struct pass *pass)
 {
 	struct world *world = &pass->world;
@@ -480,7 +485,7 @@ static int finish_sums(struct pass *pass)
 
 	err = run_finish(&pass->run, world);
 	tasks_name_processes(&world->tasks);
-	/* Before pauses that overlap are merged. */
+	/* Must come before overlapping pauses are merged. */
 	if (!err)
 		err = gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
 	cycles_finish(&pass->cycles);

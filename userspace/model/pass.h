@@ -31,22 +31,27 @@ struct pass {
 	struct wakers wakers;
 	struct run run;
 	const struct selection *selection; /* NULL: everything */
-	bool recording;                    /* what recording took counts as the program's */
-	struct event event;                /* the current one */
+	bool recording;     /* count the recorder's own overhead as the program's time */
+	struct event event; /* the current record */
 };
 
-/* 0 or -ENOMEM; pass_free() in any case. `model` and `selection` (NULL: everything) are borrowed.
+/*
+ * 0 or -ENOMEM; call pass_free() in any case. `model` and `selection` (NULL: everything) are
+ * borrowed.
  */
 int pass_init(struct pass *pass, struct model *model, const struct selection *selection);
 void pass_free(struct pass *pass);
 
 enum { PASS_LEFT_OUT = 1 };
 
-/* One record, which becomes pass->event: 0, PASS_LEFT_OUT if only its time counts, as recording's
- * own, -EBADMSG if it contradicts earlier ones and is left out, -ENOMEM. */
+/*
+ * Processes one record and sets pass->event. Returns 0; PASS_LEFT_OUT if the record is the
+ * recorder's own overhead, of which only the time counts; -EBADMSG if it contradicts earlier
+ * records and is ignored; -ENOMEM.
+ */
 int pass_record(struct pass *pass, const struct record *record);
 
-/* Once the last record was seen: settles, names and sorts into the model. */
+/* Call after the last record: settles charges, names functions and fills the model's tables. */
 int pass_finish(struct pass *pass);
 
 #endif

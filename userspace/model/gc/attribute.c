@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attribute.c: charges the time of collections to the allocations that caused them. */
+/* attribute.c: attributes the time of collections to the allocations that caused them. */
 #include "attribute.h"
 
 #include <errno.h>
@@ -9,52 +9,51 @@
 #include "../world/tree.h"
 #include "../world/type_table.h"
 
-void account_free(struct account *account)
+void charge_queue_free(struct charge_queue *queue)
 {
-	free(account->charges);
-	free(account->bills);
-	*account = (struct account){0};
+	free(queue->charges);
+	free(queue->gcs);
+	*queue = (struct charge_queue){0};
 }
 
-int account_add_charge(struct account *account, const struct charge *charge)
+int charge_queue_add(struct charge_queue *queue, const struct charge *charge)
 {
-	if (array_reserve(&account->charges, &account->charges_capacity, account->n_charges,
+	if (array_reserve(&queue->charges, &queue->charges_capacity, queue->n_charges,
 			  sizeof(*charge)) < 0)
 		return -ENOMEM;
-	account->charges[account->n_charges++] = *charge;
+	queue->charges[queue->n_charges++] = *charge;
 	return 0;
 }
 
-int account_add_bill(struct account *account, const struct bill *bill)
+int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc)
 {
-	if (array_reserve(&account->bills, &account->bills_capacity, account->n_bills,
-			  sizeof(*bill)) < 0)
+	if (array_reserve(&queue->gcs, &queue->gcs_capacity, queue->n_gcs, sizeof(*gc)) < 0)
 		return -ENOMEM;
-	account->bills[account->n_bills++] = *bill;
+	queue->gcs[queue->n_gcs++] = *gc;
 	return 0;
 }
 
-void bill_settle(const struct bill *bill, const struct charge *charges, const double fit[2],
-		 const struct books *books)
+void queued_gc_charge(const struct queued_gc *gc, const struct charge *charges, const double fit[2],
+		      const struct charge_targets *targets)
 {
 	double allocated = 0, promoted = 0, copying, fixed, copying_ns = 0;
 
-	for (size_t i = 0; i < bill->n_charges; i++) {
+	for (size_t i = 0; i < gc->n_charges; i++) {
 		allocated += (double)charges[i].bytes;
 		promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
 	}
-	fixed = fit[0] * bill->pauses;
-	copying = fit[1] * bill->promoted_bytes;
-	/* Nobody to charge for copying: no sampled object was promoted. */
+	fixed = fit[0] * gc->pauses;
+	copying = fit[1] * gc->promoted_bytes;
+	/* If no sampled object was promoted, copying has nothing to be charged to. */
 	if (promoted > 0 && copying > 0)
-		/* Rounding may make the part a little more than the whole. */
-		copying_ns = fmin(bill->pause_ns * copying / (fixed + copying), bill->pause_ns);
-	for (size_t i = 0; i < bill->n_charges; i++) {
-		double part = (bill->pause_ns - copying_ns) * (double)charges[i].bytes / allocated;
+		/* Rounding may make the part slightly more than the whole. */
+		copying_ns = fmin(gc->pause_ns * copying / (fixed + copying), gc->pause_ns);
+	for (size_t i = 0; i < gc->n_charges; i++) {
+		double part = (gc->pause_ns - copying_ns) * (double)charges[i].bytes / allocated;
 
 		if (copying_ns > 0 && charges[i].promoted)
 			part += copying_ns * (double)charges[i].bytes / promoted;
-		tree_charge(books->tree, charges[i].cost, part);
-		books->types->items[charges[i].type].gc_ns += part;
+		tree_charge(targets->tree, charges[i].cost, part);
+		targets->types->items[charges[i].type].gc_ns += part;
 	}
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* causes.c: what was allocated for a pause to deal with, by stack and type. */
+/* causes.c: the objects that a pause processed, by stack and type. */
 /*
- * A full collection may walk millions of sampled objects from as many stacks, of which a
- * reader wants to know the few sites that had most. So when there are CAUSES_MAX stacks,
- * the half with fewer bytes goes into the sums alone: a site that is large by any one of
- * its stacks stays.
+ * A full collection may walk millions of sampled objects from as many stacks, but a report shows
+ * only the largest sites. When there are CAUSES_MAX stacks, the half with fewer bytes is counted
+ * only in the sums. A site that is large because of any one of its stacks stays.
  */
 #include "causes.h"
 
@@ -27,9 +26,9 @@ struct cause {
 };
 
 struct causes {
-	struct cause *items; /* number 0 is none */
+	struct cause *items; /* item 0 is none */
 	size_t count, capacity;
-	struct map *index; /* {cost, type} -> number */
+	struct map *index; /* {cost, type} -> index */
 	struct cause sum;
 };
 
@@ -122,11 +121,11 @@ int causes_add(struct causes *causes, uint32_t cost, uint32_t type, double bytes
 	return 0;
 }
 
-/* A cause whose stack is a site, and whose type a name. */
+/* A cause with its site and type name. */
 struct place {
-	uint32_t functions[SITE_FUNCTIONS]; /* rows of the table of functions plus 1; 0: no more */
+	uint32_t functions[SITE_FUNCTIONS]; /* indexes into the function table plus 1; 0: no more */
 	const char *type;
-	uint32_t stack; /* the one with `most` bytes; those that were kept count twice */
+	uint32_t stack; /* the one with `most` bytes, where kept bytes count twice */
 	double most;
 	double bytes, kept;
 	uint64_t samples, kept_samples;
@@ -156,7 +155,7 @@ static int by_weight(const void *a, const void *b)
 	return compare_places(x, y);
 }
 
-/* Puts those of one site and type together; returns how many are left. */
+/* Merges those with the same site and type. Returns how many remain. */
 static size_t merge_places(struct place *places, size_t count)
 {
 	size_t used = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cycles.c: collections: their pauses, and which timer samples lie inside. */
+/* cycles.c: collections: their pauses, and the timer samples inside them. */
 /*
- * A full collection may contain a minor one, so they nest; the time of the inner one is
- * counted there and not in the outer one, so that times can be added up.
+ * Collections nest: a full one may contain a minor one. The time of the inner one is not counted
+ * in the outer one, so times can be added up.
  *
- * A timer sample belongs to a collection if its thread collects and its time is
- * in [begin, end). It is counted only once that collection has ended: if the end
- * was lost, how long it was is not known.
+ * A timer sample belongs to a collection if its thread is collecting and its time is in [begin,
+ * end). It is counted only when the collection ends, because a collection without a known end has
+ * no known duration.
  *
- * Short collections that come quickly are known as sums only. Their thread is on a CPU
- * for as long as they take, so that time counts as its CPU time in collections; where
- * it matters when they were, they lie evenly over the time that the sums are of.
+ * Frequent short collections are known only from summaries. Their thread is on a CPU all the
+ * time, so their duration counts as CPU time in collections. On the timeline they are spread
+ * evenly over the time of the summary.
  */
 #include "cycles.h"
 
@@ -22,7 +22,7 @@
 #include "../world/world.h"
 #include "utilisation.h"
 
-enum { PIECES_MAX = 64 }; /* that a summary is spread over its time in */
+enum { PIECES_MAX = 64 }; /* pauses that a summary is spread over */
 
 void cycles_init(struct cycles *cycles, struct world *world, struct open_gcs *open)
 {
@@ -89,7 +89,7 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 	raise_to(&gc->heap_peak_bytes, heap);
 }
 
-/* What a collection found, in the window of its end; how long it was, wherever it was. */
+/* Adds what a collection found to the window of its end. */
 static void note_window(struct cycles *cycles, const struct record_gc_end *record)
 {
 	struct window *window = timeline_at(&cycles->world->timeline, record->time);
@@ -117,7 +117,7 @@ static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, ui
 	return 0;
 }
 
-/* The stop that it lies in becomes longer, or is a new one. */
+/* Extends the stop that the pause belongs to, or starts a new one. */
 static int note_stop(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
 		     uint64_t end)
 {
@@ -151,7 +151,7 @@ static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
 	}
 }
 
-/* A collection whose both ends are known, into all that is kept of pauses. */
+/* Adds a collection with known begin and end to everything that counts pauses. */
 static int note_pause(struct cycles *cycles, struct thread *thread,
 		      const struct collection *collection, const struct open_gc *open, uint64_t end)
 {
@@ -167,7 +167,7 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 		gc->reasons[reason].count++;
 		gc->reasons[reason].total_ns += collection->pause_ns;
 	}
-	/* One inside another has its time counted already by the other. */
+	/* A nested one is already part of the outer one's time. */
 	if (!open->inside)
 		timeline_pause(&cycles->world->timeline, pause->begin, end);
 	window = timeline_at(&cycles->world->timeline, end);
@@ -180,7 +180,7 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 	return add_pause(cycles, collection->process, pause->begin, end);
 }
 
-/* Those of collections inside this one are not its own. */
+/* Faults of nested collections are not counted here. */
 static void note_faults(struct model_faults *faults, const struct record_gc_end *record,
 			uint64_t nested)
 {
@@ -194,7 +194,7 @@ static void note_faults(struct model_faults *faults, const struct record_gc_end 
 		faults->in_minor_gc += all;
 }
 
-/* What is kept of the thread that began it. */
+/* Adds the collection to the thread that began it. */
 static void note_thread(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
 			uint64_t end)
 {
@@ -208,7 +208,7 @@ static void note_thread(struct cycles *cycles, struct thread *thread, const stru
 	cycles->world->model->cpu.in_gc_ns += open->cpu_ns;
 }
 
-/* Its time is not that of the one that it is inside of. */
+/* Excludes its time from the collection that contains it. */
 static void note_nested(struct cycles *cycles, const struct open_gc *open, uint64_t whole,
 			const struct record_gc_end *record)
 {
@@ -299,8 +299,7 @@ static void sum_window(struct cycles *cycles, const struct record_gc_summary *re
 	window->promoted_bytes += minor ? record->promoted_bytes : 0;
 }
 
-/* Pauses evenly over the time of the sums; those of each kind at another place between the
- * others. */
+/* Spreads the pauses evenly over the time of the summary, with a different offset for each kind. */
 static int spread_pauses(struct cycles *cycles, uint64_t process,
 			 const struct record_gc_summary *record)
 {
@@ -380,7 +379,10 @@ static bool is_in_full(const struct cycles *cycles, uint64_t process, uint64_t h
 	return false;
 }
 
-/* A major collection in steps begins with marking; in one pause it is counted at its end. */
+/*
+ * An incremental major collection begins with the marking phase. A full one is counted at its
+ * end.
+ */
 int cycles_phase(struct cycles *cycles, const struct record_phase *record)
 {
 	const struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
@@ -399,7 +401,7 @@ int cycles_phase(struct cycles *cycles, const struct record_phase *record)
 	return 0;
 }
 
-/* Of the collections that ended lately the innermost in which that time lies, -1: none. */
+/* The innermost of the recently ended collections that contains this time, -1: none. */
 static int find_recent(const struct thread *thread, uint64_t time)
 {
 	int found = -1;
@@ -435,7 +437,7 @@ uint64_t cycles_last_kind(const struct cycles *cycles, uint64_t id)
 	return thread ? tasks_find_process(&cycles->world->tasks, thread->process)->last_gc : 0;
 }
 
-/* Sums of all, and of the thread. */
+/* Adds to the totals and to the thread. */
 static void note_cpu(struct cycles *cycles, struct thread *thread, const struct record_cpu *record)
 {
 	struct model_cpu *cpu = &cycles->world->model->cpu;
@@ -500,7 +502,7 @@ void cycles_finish(struct cycles *cycles)
 	struct model_gc *gc = &cycles->world->model->gc;
 	struct model_cpu *cpu = &cycles->world->model->cpu;
 
-	/* Short ones that others kept from a CPU. */
+	/* Summarized pauses may include time without a CPU. */
 	if (cpu->in_gc_ns > cpu->on_cpu_ns)
 		cpu->in_gc_ns = cpu->on_cpu_ns;
 	durations_summarize(&cycles->minor, &gc->minor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cycles.h: collections: their pauses, and which timer samples lie inside. */
+/* cycles.h: collections: their pauses, and the timer samples inside them. */
 #ifndef GCPROF_CYCLES_H
 #define GCPROF_CYCLES_H
 
@@ -16,22 +16,22 @@ struct world;
 
 struct cycles {
 	struct world *world;
-	struct open_gcs *open; /* those under way */
+	struct open_gcs *open; /* in progress */
 	struct durations minor, major;
-	struct durations others; /* stops in which nothing was collected */
-	struct durations stops;  /* of all */
+	struct durations others; /* stops without a collection */
+	struct durations stops;  /* all stops */
 	struct pause *pauses;
 	size_t n_pauses, pauses_capacity;
 };
 
-/* What a gc_end ended. */
+/* The collection that a gc_end record ended. */
 struct ended_gc {
-	bool paired;             /* its begin is known, and so is: */
-	struct long_pause pause; /* its reason, and pause_ns without the collections inside it */
+	bool paired;             /* its begin is known, and so are: */
+	struct long_pause pause; /* its reason, and pause_ns without nested collections */
 	struct collection collection;
 };
 
-/* Both are borrowed. */
+/* `world` and `open` are borrowed. */
 void cycles_init(struct cycles *cycles, struct world *world, struct open_gcs *open);
 void cycles_free(struct cycles *cycles);
 
@@ -39,23 +39,28 @@ void cycles_free(struct cycles *cycles);
 int cycles_begin(struct cycles *cycles, const struct record_gc_begin *record);
 int cycles_end(struct cycles *cycles, const struct event *event, struct ended_gc *ended);
 int cycles_summary(struct cycles *cycles, const struct event *event,
-		   struct collection *out); /* of 0 collections: they are no one's doing */
+		   struct collection *out); /* count 0: nothing to charge */
 int cycles_phase(struct cycles *cycles, const struct record_phase *record);
 
-/* The thread goes on, or has ended: what it began before is over. */
+/* The thread resumed or ended: collections that it began before are over. */
 void cycles_leave(struct cycles *cycles, uint64_t thread, uint64_t time);
 
-/* A timer sample: is its thread collecting? Counts it in thread and model. */
+/*
+ * Counts a timer sample in its thread and in the model, and checks whether the thread is
+ * collecting.
+ */
 int cycles_cpu(struct cycles *cycles, const struct event *event);
 
-/* In which collection was a thread at `time`? Fills in the innermost one, as cycles_cpu() judges
- * it. */
+/*
+ * Finds the innermost collection that the thread is in at `time` and sets it in `event`. Follows
+ * the same rules as cycles_cpu().
+ */
 void cycles_find(const struct cycles *cycles, uint64_t thread, uint64_t time, struct event *event);
 
-/* Kind of the collection that began last in the thread's process; 0: none. */
+/* Kind of the latest collection that began in the thread's process; 0: none. */
 uint64_t cycles_last_kind(const struct cycles *cycles, uint64_t thread);
 
-/* Pauses into model->gc; collections still under way are counted as unpaired. */
+/* Stores pauses in model->gc. Collections still in progress count as unpaired. */
 void cycles_finish(struct cycles *cycles);
 
 #endif

@@ -68,7 +68,7 @@ static int by_begin(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* The first pause of the process that begins at this time or later. */
+/* Index of the first pause of the process that begins at this time or later. */
 static size_t first_from(const struct pause *pauses, size_t count, uint64_t process, uint64_t time)
 {
 	const struct pause wanted = {process, time, 0};
@@ -85,7 +85,7 @@ static size_t first_from(const struct pause *pauses, size_t count, uint64_t proc
 	return low;
 }
 
-/* Sums over the pauses before each one: those of any stretch are a difference. */
+/* Prefix sums over the pauses: the total of any range is a difference. */
 static uint64_t *sum_pauses(const struct pause *pauses, size_t count)
 {
 	uint64_t *sums = calloc(count + 1, sizeof(*sums));

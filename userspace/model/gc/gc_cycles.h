@@ -15,7 +15,7 @@ struct world;
 struct gc_cycles {
 	struct model_gc_cycle *rows;
 	size_t count, capacity;
-	struct durations durations; /* of those that are over */
+	struct durations durations; /* of finished cycles */
 };
 
 void gc_cycles_free(struct gc_cycles *cycles);
@@ -23,7 +23,7 @@ void gc_cycles_free(struct gc_cycles *cycles);
 /* 0, -EBADMSG, -ENOMEM. */
 int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct event *event);
 
-/* Rows into the model, once all pauses are known, which it sorts. 0 or -ENOMEM. */
+/* Fills the model's rows. Call when all pauses are known; sorts cycles->pauses. 0 or -ENOMEM. */
 int gc_cycles_finish(struct gc_cycles *gc_cycles, struct cycles *cycles, struct world *world);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* heap_sites.c: what is alive by the heap profiles that runtimes keep themselves. */
+/* heap_sites.c: live objects, from the runtimes' own heap profiles. */
 /*
- * A profile is read at most twice of a process. The last one says what is alive, and the first one,
- * if there are two, what was when the recorder came.
+ * The recorder reads a process's heap profile at most twice. The last one shows what is alive. If
+ * there are two, the first one shows what was alive when the recorder attached.
  */
 #include "heap_sites.h"
 
@@ -37,7 +37,7 @@ int heap_sites_record(struct heap_sites *sites, const struct world *world,
 	return 0;
 }
 
-/* By process, the last profile first. */
+/* By process; the last profile first. */
 static int by_profile(const void *a, const void *b)
 {
 	const struct heap_site *x = a, *y = b;
@@ -47,7 +47,7 @@ static int by_profile(const void *a, const void *b)
 	return x->time < y->time ? 1 : x->time > y->time ? -1 : 0;
 }
 
-/* Row of the innermost function, from 1 on; 0: there is none. */
+/* Row of the innermost function plus 1; 0: none. */
 static uint32_t function_of(const struct world *world, uint32_t stack)
 {
 	uint32_t shown = tree_shown(&world->tree, stack);

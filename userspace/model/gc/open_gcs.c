@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* open_gcs.c: collections that have begun and not ended yet. */
+/* open_gcs.c: collections in progress. */
 #include "open_gcs.h"
 
 #include <string.h>
@@ -10,8 +10,10 @@ static void forget(struct open_gcs *open, size_t i)
 	memmove(&open->items[i], &open->items[i + 1], (open->count - i) * sizeof(*open->items));
 }
 
-/* With those that its thread began later: they were inside of it. (One around it may be behind it:
- * a begin that was known late.) Returns how many. */
+/*
+ * Drops a collection and those that its thread began later, which were nested in it. An outer one
+ * may come after it in the list, if its begin became known late. Returns how many were dropped.
+ */
 static size_t drop(struct open_gcs *open, size_t at)
 {
 	uint64_t thread = open->items[at].pause.thread, begin = open->items[at].pause.begin;
@@ -55,7 +57,10 @@ bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_g
 			continue;
 		*out = open->items[i];
 		*lost = drop(open, i);
-		/* Else it was an earlier one: neither's other half is there. */
+		/*
+		 * The open one is an earlier collection: its end is lost, and so is the begin of
+		 * this one.
+		 */
 		if (cycle != record->cycle && cycle && record->cycle)
 			return false;
 		--*lost;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* open_gcs.h: collections that have begun and not ended yet. */
+/* open_gcs.h: collections in progress. */
 /*
- * A collection is known by its process and heap, and by its cycle and kind, as one may contain
- * another: any thread of the process may end it. The end may be lost: so it is over, too, when one
- * like it begins, when the thread that began it allocates or ends, and when there are too many.
+ * A collection is identified by its process and heap, and by its cycle and kind, because one may
+ * contain another. Any thread of the process may end it. If the end was lost, the collection is
+ * taken to be over when another one like it begins, when the thread that began it allocates or
+ * ends, or when too many are open.
  */
 #ifndef GCPROF_OPEN_GCS_H
 #define GCPROF_OPEN_GCS_H
@@ -13,32 +14,34 @@
 /* A collection between its gc_begin and its gc_end. */
 struct open_gc {
 	struct long_pause pause;
-	uint64_t stop;          /* its first cycle, 0: unknown */
-	uint64_t nested_faults; /* page faults, and time */
-	uint64_t nested_ns;     /* spent in collections inside this one */
-	bool inside;            /* another one of its thread */
-	uint64_t cpu_samples;   /* of its thread, while it was the innermost one, */
-	uint64_t cpu_ns;        /* and what they stand for */
+	uint64_t stop;          /* first cycle of the stop, 0: unknown */
+	uint64_t nested_faults; /* page faults in nested collections */
+	uint64_t nested_ns;     /* time in nested collections */
+	bool inside;            /* nested in another collection of the same thread */
+	uint64_t cpu_samples;   /* of its thread, while it was the innermost one */
+	uint64_t cpu_ns;        /* CPU time of these samples */
 };
 
 enum { OPEN_GCS_MAX = 64 };
 
 struct open_gcs {
-	struct open_gc items[OPEN_GCS_MAX]; /* in the order in which they began */
+	struct open_gc items[OPEN_GCS_MAX]; /* in the order of their begins */
 	size_t count;
 };
 
-/* One begins. Returns how many are over by that, whose ends were lost. */
+/* Adds a collection. Returns the number of older ones whose ends must have been lost. */
 size_t open_gcs_begin(struct open_gcs *open, const struct open_gc *begun);
 
-/* One ends: false if its begin is not known. *lost: others that are over by that. */
+/*
+ * Ends a collection; false if its begin is unknown. *lost: others whose ends must have been lost.
+ */
 bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_gc_end *record,
 		  struct open_gc *out, size_t *lost);
 
-/* What the thread began before `time` is over. Returns how many these were. */
+/* Ends what the thread began before `time`. Returns how many there were. */
 size_t open_gcs_leave(struct open_gcs *open, uint64_t thread, uint64_t time);
 
-/* Place of the innermost one of a thread at this time, -1: none. */
+/* Index of the thread's innermost collection at this time, -1: none. */
 int open_gcs_find(const struct open_gcs *open, uint64_t thread, uint64_t time);
 
 #endif

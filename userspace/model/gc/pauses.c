@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pauses.c: the longest pauses: what they copied or walked, and what lay in them. */
+/* pauses.c: the longest pauses: the objects that they processed, and the events during them. */
 /*
- * Which pauses are the longest is known at the end only, and nothing is kept of each event.
- * So a collection under way notes what comes meanwhile, and when it ends it stays if it is
- * among the longest so far; what comes later but began before, as a call that the pause held
- * up, is looked for among these few. What a minor collection copied are the samples of its
- * cycle. Who pays for a major one is known without a walk over all that lives: a sample that
- * ceases to be old was walked in all pauses since it became so, which its level tells.
+ * The longest pauses are only known at the end, and single events are not stored. So each
+ * collection in progress notes the events during it, and when it ends it is kept if it is among
+ * the longest so far. An event that is read later but began earlier, such as a call that the
+ * pause delayed, is matched against these few pauses.
+ *
+ * A minor collection copied samples of its cycle. For a major one, a walk over all live objects
+ * is not needed: when a sample ceases to be old, its level tells in which pauses it was walked.
  */
 #include "pauses.h"
 
@@ -26,7 +27,7 @@ void pauses_free(struct pauses *pauses)
 		causes_free(pauses->longest[i].causes);
 }
 
-/* Which samples it dealt with: those of its cycle, or what is old. */
+/* Decides which samples the collection processed: those of its cycle, or the old ones. */
 static int find_causes(const struct world *world, struct long_pause *pause)
 {
 	const struct charging *charging =
@@ -41,7 +42,7 @@ static int find_causes(const struct world *world, struct long_pause *pause)
 	return 0;
 }
 
-/* Puts it where it belongs among the longest; the last of these leaves if there is no room. */
+/* Inserts a pause among the longest ones. If there is no room, the shortest is dropped. */
 static void insert(struct pauses *pauses, const struct long_pause *pause)
 {
 	size_t at = pauses->n_longest;
@@ -76,40 +77,44 @@ int pauses_end(struct pauses *pauses, const struct world *world, const struct re
 	return 0;
 }
 
-static void note_longest(struct guests *guests, const struct guest *guest)
+static void note_longest(struct pause_events *events, const struct pause_event *event)
 {
-	size_t at = guests->n_longest;
+	size_t at = events->n_longest;
 
-	if (at == PAUSE_CALLS && guests->longest[at - 1].overlap_ns >= guest->overlap_ns)
+	if (at == PAUSE_CALLS && events->longest[at - 1].overlap_ns >= event->overlap_ns)
 		return;
 	if (at < PAUSE_CALLS)
-		guests->n_longest++;
+		events->n_longest++;
 	else
 		at--;
-	for (; at && guests->longest[at - 1].overlap_ns < guest->overlap_ns; at--)
-		guests->longest[at] = guests->longest[at - 1];
-	guests->longest[at] = *guest;
+	for (; at && events->longest[at - 1].overlap_ns < event->overlap_ns; at--)
+		events->longest[at] = events->longest[at - 1];
+	events->longest[at] = *event;
 }
 
-/* Threads wait there for the end of a pause, or for work: one is as good as another. */
-static bool is_futex(const struct world *world, const struct guest *guest)
+/*
+ * Threads wait in futex calls for the end of a pause, or for work; single ones are of no
+ * interest.
+ */
+static bool is_futex(const struct world *world, const struct pause_event *event)
 {
-	const char *name = syscall_name(world->model->run.machine, guest->number);
+	const char *name = syscall_name(world->model->run.machine, event->number);
 
-	return guest->is_call && name &&
-	       (strcmp(name, "futex") == 0 || guest->number == SYSCALL_LOCK);
+	return event->is_call && name &&
+	       (strcmp(name, "futex") == 0 || event->number == SYSCALL_LOCK);
 }
 
-static void note_call(const struct world *world, struct guests *guests, const struct guest *part)
+static void note_call(const struct world *world, struct pause_events *events,
+		      const struct pause_event *part)
 {
 	bool futex = is_futex(world, part);
 
-	guests->sums.calls++;
-	guests->sums.call_ns += part->overlap_ns;
-	guests->sums.futex_calls += futex;
-	guests->sums.futex_ns += futex ? part->overlap_ns : 0;
+	events->sums.calls++;
+	events->sums.call_ns += part->overlap_ns;
+	events->sums.futex_calls += futex;
+	events->sums.futex_ns += futex ? part->overlap_ns : 0;
 	if (!futex)
-		note_longest(guests, part);
+		note_longest(events, part);
 }
 
 /* How much of a pause lies in this span. */
@@ -121,50 +126,52 @@ static uint64_t overlap(const struct long_pause *pause, uint64_t begin, uint64_t
 	return to > from ? to - from : 0;
 }
 
-static void note_own(struct guests *guests, const struct guest *part)
+static void note_own(struct pause_events *events, const struct pause_event *part)
 {
-	struct guest *longest = part->is_call ? &guests->own : &guests->own_wait;
+	struct pause_event *longest = part->is_call ? &events->own : &events->own_wait;
 
-	*(part->is_call ? &guests->sums.own_call_ns : &guests->sums.own_wait_ns) +=
+	*(part->is_call ? &events->sums.own_call_ns : &events->sums.own_wait_ns) +=
 		part->overlap_ns;
 	if (part->overlap_ns > longest->overlap_ns)
 		*longest = *part;
 }
 
-static void welcome(const struct world *world, struct long_pause *pause, const struct guest *guest)
+static void add_to_pause(const struct world *world, struct long_pause *pause,
+			 const struct pause_event *event)
 {
-	struct guests *guests = &pause->guests;
-	struct guest part = *guest;
+	struct pause_events *events = &pause->events;
+	struct pause_event part = *event;
 
-	part.overlap_ns = overlap(pause, guest->begin, guest->begin + guest->duration);
+	part.overlap_ns = overlap(pause, event->begin, event->begin + event->duration);
 	if (!part.overlap_ns)
 		return;
-	if (guest->thread == pause->thread) {
-		note_own(guests, &part);
-	} else if (guest->is_call) {
-		note_call(world, guests, &part);
+	if (event->thread == pause->thread) {
+		note_own(events, &part);
+	} else if (event->is_call) {
+		note_call(world, events, &part);
 	} else {
-		guests->sums.wait_ns += part.overlap_ns;
-		/* A wait in a call is that call's. */
-		if (guest->reason != WAIT_CALL)
-			note_longest(guests, &part);
+		events->sums.wait_ns += part.overlap_ns;
+		/* A wait in a call is shown as that call. */
+		if (event->reason != WAIT_CALL)
+			note_longest(events, &part);
 	}
 }
 
-static void welcome_all(struct pauses *pauses, const struct world *world, const struct guest *guest)
+static void add_to_pauses(struct pauses *pauses, const struct world *world,
+			  const struct pause_event *event)
 {
 	struct open_gcs *open = &pauses->open;
-	uint64_t process = tasks_find_thread(&world->tasks, guest->thread)->process;
+	uint64_t process = tasks_find_thread(&world->tasks, event->thread)->process;
 
 	for (size_t i = 0; i < open->count; i++)
 		if (open->items[i].pause.process == process)
-			welcome(world, &open->items[i].pause, guest);
-	for (size_t i = 0; i < pauses->n_longest && guest->begin < pauses->latest_end; i++)
+			add_to_pause(world, &open->items[i].pause, event);
+	for (size_t i = 0; i < pauses->n_longest && event->begin < pauses->latest_end; i++)
 		if (pauses->longest[i].process == process)
-			welcome(world, &pauses->longest[i], guest);
+			add_to_pause(world, &pauses->longest[i], event);
 }
 
-/* When what ended at `time` began. */
+/* When an event that ended at `time` began. */
 static uint64_t begin_of(uint64_t time, uint64_t duration)
 {
 	return time > duration ? time - duration : 0;
@@ -174,11 +181,11 @@ void pauses_call(struct pauses *pauses, const struct world *world,
 		 const struct record_syscall *record)
 {
 	uint64_t begin = begin_of(record->time, record->duration);
-	struct guest guest;
+	struct pause_event event;
 
 	if (!pauses->open.count && begin >= pauses->latest_end)
 		return;
-	guest = (struct guest){
+	event = (struct pause_event){
 		.thread = record->thread,
 		.begin = begin,
 		.duration = record->time - begin,
@@ -190,14 +197,14 @@ void pauses_call(struct pauses *pauses, const struct world *world,
 		.path = record->path ? tree_text(&world->tree, record->path) : NULL,
 	};
 	if (record->flags & SYSCALL_COMPAT)
-		guest.number |= SYSCALL_NUMBER_COMPAT;
-	welcome_all(pauses, world, &guest);
+		event.number |= SYSCALL_NUMBER_COMPAT;
+	add_to_pauses(pauses, world, &event);
 }
 
 void pauses_wait(struct pauses *pauses, const struct world *world, const struct record_wait *record)
 {
 	uint64_t begin = begin_of(record->time, record->duration);
-	const struct guest guest = {
+	const struct pause_event event = {
 		.thread = record->thread,
 		.begin = begin,
 		.duration = record->time - begin,
@@ -205,14 +212,14 @@ void pauses_wait(struct pauses *pauses, const struct world *world, const struct 
 	};
 
 	if (pauses->open.count || begin < pauses->latest_end)
-		welcome_all(pauses, world, &guest);
+		add_to_pauses(pauses, world, &event);
 }
 
 static void add_traced(const struct world *world, struct long_pause *pause,
 		       const struct record_call_window *record)
 {
 	if (tasks_find_process(&world->tasks, pause->process)->recording == record->recording)
-		pause->guests.sums.traced_ns += overlap(pause, record->begin, record->end);
+		pause->events.sums.traced_ns += overlap(pause, record->begin, record->end);
 }
 
 void pauses_window(struct pauses *pauses, const struct world *world,
@@ -228,11 +235,11 @@ void pauses_window(struct pauses *pauses, const struct world *world,
 
 static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)
 {
-	struct guests *guests = &pause->guests;
+	struct pause_events *events = &pause->events;
 	bool own = pause->thread == record->thread;
 
 	if (pause->process == process && record->time >= pause->begin && record->time < pause->end)
-		*(own ? &guests->own_cpu_ns : &guests->cpu_ns) += record->ns;
+		*(own ? &events->own_cpu_ns : &events->cpu_ns) += record->ns;
 }
 
 void pauses_cpu(struct pauses *pauses, const struct world *world, const struct record_cpu *record)
@@ -252,7 +259,7 @@ void pauses_cpu(struct pauses *pauses, const struct world *world, const struct r
 
 void pauses_old(struct pauses *pauses, const struct sample *sample)
 {
-	if (sample->type == TYPE_TRASH)
+	if (sample->type == TYPE_UNSELECTED)
 		return;
 	for (size_t i = 0; i < pauses->n_longest; i++) {
 		struct long_pause *pause = &pauses->longest[i];
@@ -265,28 +272,28 @@ void pauses_old(struct pauses *pauses, const struct sample *sample)
 	}
 }
 
-static int fill_call(struct world *world, const struct guest *guest, struct pause_call *row)
+static int fill_call(struct world *world, const struct pause_event *event, struct pause_call *row)
 {
-	const struct thread *thread = tasks_find_thread(&world->tasks, guest->thread);
+	const struct thread *thread = tasks_find_thread(&world->tasks, event->thread);
 	const struct syscall_call call = {
-		.number = guest->number,
-		.path = guest->path,
-		.args = {guest->args[0], guest->args[1], guest->args[2]},
-		.result = guest->result,
-		.unfinished = guest->unfinished,
+		.number = event->number,
+		.path = event->path,
+		.args = {event->args[0], event->args[1], event->args[2]},
+		.result = event->result,
+		.unfinished = event->unfinished,
 	};
 
 	*row = (struct pause_call){
 		.tid = thread->tid,
 		.thread = thread->name,
-		.start = guest->begin,
-		.duration_ns = guest->duration,
-		.overlap_ns = guest->overlap_ns,
-		.is_call = guest->is_call,
-		.text = wait_reason_name((unsigned)guest->reason),
+		.start = event->begin,
+		.duration_ns = event->duration,
+		.overlap_ns = event->overlap_ns,
+		.is_call = event->is_call,
+		.text = wait_reason_name((unsigned)event->reason),
 	};
-	if (guest->is_call)
-		row->text = syscall_tell(world, call);
+	if (event->is_call)
+		row->text = syscall_to_text(world, call);
 	return row->text ? 0 : -ENOMEM;
 }
 
@@ -294,7 +301,7 @@ static void fill_figures(const struct world *world, const struct long_pause *pau
 			 struct model_pause *row)
 {
 	const struct record_gc_end *end = &pause->figures;
-	const struct guests *guests = &pause->guests;
+	const struct pause_events *events = &pause->events;
 	uint64_t frequency = world->model->run.frequency;
 	double tick = frequency ? 1e9 / (double)frequency : 0;
 	const struct thread *thread = tasks_find_thread(&world->tasks, pause->thread);
@@ -320,9 +327,9 @@ static void fill_figures(const struct world *world, const struct long_pause *pau
 		.live_bytes = end->live_bytes,
 		.stop_ns = end->stop_ns,
 		.walked = pause->walked,
-		.sums = guests->sums,
-		.cpu_ns = (double)guests->cpu_ns,
-		.own_cpu_ns = (double)guests->own_cpu_ns,
+		.sums = events->sums,
+		.cpu_ns = (double)events->cpu_ns,
+		.own_cpu_ns = (double)events->own_cpu_ns,
 		.ticks = frequency ? (double)pause->pause_ns / tick : 0,
 	};
 }
@@ -336,18 +343,18 @@ int pauses_finish(const struct pauses *pauses, struct world *world)
 	if (!model->pauses)
 		return -ENOMEM;
 	for (size_t i = 0; i < pauses->n_longest && !error; i++) {
-		const struct guests *guests = &pauses->longest[i].guests;
+		const struct pause_events *events = &pauses->longest[i].events;
 		struct model_pause *row = &model->pauses[model->n_pauses++];
 
 		fill_figures(world, &pauses->longest[i], row);
 		error = causes_sites(pauses->longest[i].causes, world, row);
-		row->n_longest = guests->n_longest;
-		for (size_t j = 0; j < guests->n_longest && !error; j++)
-			error = fill_call(world, &guests->longest[j], &row->longest[j]);
-		if (!error && guests->own.is_call)
-			error = fill_call(world, &guests->own, &row->own_call);
-		if (!error && guests->own_wait.overlap_ns)
-			error = fill_call(world, &guests->own_wait, &row->own_wait);
+		row->n_longest = events->n_longest;
+		for (size_t j = 0; j < events->n_longest && !error; j++)
+			error = fill_call(world, &events->longest[j], &row->longest[j]);
+		if (!error && events->own.is_call)
+			error = fill_call(world, &events->own, &row->own_call);
+		if (!error && events->own_wait.overlap_ns)
+			error = fill_call(world, &events->own_wait, &row->own_wait);
 	}
 	return error;
 }

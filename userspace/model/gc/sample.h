@@ -5,24 +5,24 @@
 
 #include <stdint.h>
 
-/* A sampled object that is still of interest. */
+/* A sampled object that is still needed. */
 struct sample {
 	uint64_t id;
-	double bytes; /* that it stands for */
-	double level; /* of its process, when it became old */
+	double bytes; /* estimated bytes that it stands for */
+	double level; /* level of its process when it became old */
 	float probability;
 	uint32_t cost;
 	uint32_t type;
-	uint32_t process;  /* 0: this place is free */
-	uint32_t thread;   /* that allocated it */
-	uint32_t markings; /* of its process, when it became old */
-	uint32_t next;     /* of the same cycle, or the next free place; 0: none */
+	uint32_t process;  /* 0: this entry is free */
+	uint32_t thread;   /* allocating thread */
+	uint32_t markings; /* markings of its process when it became old */
+	uint32_t next;     /* next of the same cycle, or next free entry; 0: none */
 	uint8_t pending;   /* its cycle has not ended */
-	uint8_t fated;     /* its first fate is known */
+	uint8_t fated;     /* its first outcome is known */
 	uint8_t promoted;  /* moved to the old generation at the end of its cycle */
 	uint8_t dead;
 	uint8_t foreign; /* outside of the collector's heap */
-	uint8_t manual;  /* and alive until it is freed */
+	uint8_t manual;  /* alive until the program frees it */
 	uint8_t old;     /* counted in the live bytes of its process */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* samples.c: sampled objects from their allocation until their death. */
+/* samples.c: sampled objects, from allocation to death. */
 #include "samples.h"
 
 #include <errno.h>
@@ -24,10 +24,10 @@ void samples_free(struct samples *samples)
 {
 	free(samples->items);
 	id_map_free(samples->index);
-	account_free(&samples->account);
+	charge_queue_free(&samples->queue);
 }
 
-/* The number of a fresh sample, 0: no memory. The place is taken only once .process is set. */
+/* Index of a new sample, 0: no memory. The entry stays free until .process is set. */
 static uint32_t take_place(struct samples *samples)
 {
 	uint32_t number = samples->free;
@@ -55,7 +55,7 @@ static void drop(struct samples *samples, uint32_t number)
 	samples->free = number;
 }
 
-/* Both books are kept by stack and by type; a sample has had its places since its birth. */
+/* Lives are kept by stack and by type. A sample has had both since its allocation. */
 static uint32_t life_of_stack(const struct samples *samples, const struct sample *sample)
 {
 	return samples->world->tree.costs[sample->cost].life;
@@ -76,10 +76,10 @@ static void note_birth(struct life *life, const struct record_alloc *record,
 }
 
 /*
- * Promoted too early was whatever the first marking that began afterwards found dead: it
- * outlived the nursery, and nothing says that it lived for longer than that. Where no ages
- * are known (0) the heap has no generations, and old is what outlasted its first cycle. Of heaps
- * that are seen from outside it is not known when they mark.
+ * Promotion was premature if the first major collection that began to mark afterwards found the
+ * object dead: it outlived the nursery, but nothing shows that it lived longer. Without known
+ * ages (0) the heap has no generations, and old means that an object survived its first cycle.
+ * For foreign heaps it is unknown when they mark.
  */
 static int die(struct samples *samples, const struct sample *sample, uint64_t age, bool freed)
 {
@@ -126,10 +126,10 @@ static int become_old(struct samples *samples, struct sample *sample)
 }
 
 /*
- * Each major pause raises the process's level by ns per live byte, so what an
- * object owes for all the pauses of its old age is a difference of two levels.
+ * Each major pause raises the level of the process by ns per live byte. So the charge for all
+ * major pauses in an object's life is a difference of two levels.
  */
-static void pay_old_age(struct samples *samples, const struct sample *sample)
+static void charge_major_pauses(struct samples *samples, const struct sample *sample)
 {
 	const struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
@@ -140,21 +140,21 @@ static void pay_old_age(struct samples *samples, const struct sample *sample)
 	samples->world->types.items[sample->type].gc_ns += ns;
 }
 
-static void cease_to_be_old(struct samples *samples, struct sample *sample)
+static void leave_old_generation(struct samples *samples, struct sample *sample)
 {
 	struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
 
 	if (!sample->old)
 		return;
-	pay_old_age(samples, sample);
+	charge_major_pauses(samples, sample);
 	sample->old = 0;
 	charging->live_bytes -= sample->bytes;
 	charging->live_count--;
 	samples->world->types.items[sample->type].live_bytes -= sample->bytes;
 }
 
-/* The sums that need no fate. */
+/* Sums that do not depend on the outcome. */
 static void count_sample(struct samples *samples, const struct record_alloc *record,
 			 const struct sample *sample)
 {
@@ -185,11 +185,11 @@ static void count_sample(struct samples *samples, const struct record_alloc *rec
 		alloc->period_max = record->period;
 }
 
-/* How much the program has allocated and not freed is a figure of each moment. */
+/* Unfreed bytes are a value at a point in time. */
 static void count_unfreed(struct samples *samples, const struct sample *sample, double bytes,
 			  uint64_t time)
 {
-	if (sample->type == TYPE_TRASH)
+	if (sample->type == TYPE_UNSELECTED)
 		return;
 	samples->unfreed += bytes;
 	timeline_at(&samples->world->timeline, time)->unfreed_bytes =
@@ -222,10 +222,10 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	process = tasks_find_process(&samples->world->tasks, thread->process);
 	cost = tree_cost(&samples->world->tree, record->stack);
 	type = type_table_number(&samples->world->types, thread->process, record->type);
-	/* It lives, dies and pays like the others, but into a book that is not read. */
+	/* It is charged like the others, but to a cost and a type that are not shown. */
 	if (!event->selected) {
-		cost = tree_trash(&samples->world->tree);
-		type = TYPE_TRASH;
+		cost = tree_unselected(&samples->world->tree);
+		type = TYPE_UNSELECTED;
 	}
 	place = id_map_put(samples->index, thread->process, record->sample);
 	if (cost < 0 || type < 0 || !place || !tree_life(&samples->world->tree, (uint32_t)cost))
@@ -246,7 +246,7 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	sample->thread = (uint32_t)record->thread;
 	sample->foreign = record->kind >= GCPROF_SAMPLE_FOREIGN;
 	sample->manual = record->kind == GCPROF_SAMPLE_MANUAL;
-	/* No collection has anything to do with what the program frees. */
+	/* Objects that the program frees are not part of any collection. */
 	if (!sample->manual) {
 		sample->pending = 1;
 		sample->next = process->charging.first_pending;
@@ -259,7 +259,7 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(samples, sample) : 0;
 }
 
-/* Survival is about the first fate alone: later ones are about age. */
+/* Survival depends only on the first outcome; later ones determine the age. */
 static void first_fate(struct samples *samples, struct sample *sample, bool survived)
 {
 	struct type *type = &samples->world->types.items[sample->type];
@@ -282,7 +282,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 
 	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_FREED)
 		return -EBADMSG;
-	/* Fates of objects whose sample was lost, or was taken before the recording, are normal. */
+	/* Outcomes are normal for objects whose sample was lost or is older than the recording. */
 	if (!number)
 		return 0;
 	sample = &samples->items[number];
@@ -292,7 +292,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		tasks_find_process(&samples->world->tasks, record->process)->frees = true;
 	if (freed && sample->manual)
 		count_unfreed(samples, sample, -sample->bytes, record->time);
-	/* Where nothing collects, there is no collection that it might have survived. */
+	/* Without a collector there is no collection that the object could have survived. */
 	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign))
 		first_fate(samples, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED && sample->pending)
@@ -301,7 +301,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		return become_old(samples, sample);
 	if (die(samples, sample, record->age, freed) < 0)
 		return -ENOMEM;
-	cease_to_be_old(samples, sample);
+	leave_old_generation(samples, sample);
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
@@ -316,7 +316,7 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 
 	for (uint32_t number = charging->first_pending; number; number = sample->next) {
 		sample = &samples->items[number];
-		if (sample->type != TYPE_TRASH &&
+		if (sample->type != TYPE_UNSELECTED &&
 		    causes_add(causes, sample->cost, sample->type, sample->bytes,
 			       sample->promoted ? sample->bytes : 0) < 0)
 			return -ENOMEM;
@@ -324,26 +324,26 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 	return 0;
 }
 
-/* Settles all bills with the fit as it is now. */
+/* Settles all queued collections with the current fit. */
 static void settle_all(struct samples *samples)
 {
-	struct account *account = &samples->account;
-	struct books books = {&samples->world->tree, &samples->world->types};
-	const struct charge *charges = account->charges;
+	struct charge_queue *queue = &samples->queue;
+	struct charge_targets targets = {&samples->world->tree, &samples->world->types};
+	const struct charge *charges = queue->charges;
 	const struct process *process;
 	double fit[2];
 
-	for (size_t i = 0; i < account->n_bills; i++) {
-		process = tasks_find_process(&samples->world->tasks, account->bills[i].process);
+	for (size_t i = 0; i < queue->n_gcs; i++) {
+		process = tasks_find_process(&samples->world->tasks, queue->gcs[i].process);
 		charging_fit(&process->charging, &fit[0], &fit[1]);
-		bill_settle(&account->bills[i], charges, fit, &books);
-		charges += account->bills[i].n_charges;
+		queued_gc_charge(&queue->gcs[i], charges, fit, &targets);
+		charges += queue->gcs[i].n_charges;
 	}
-	account->n_bills = account->n_charges = 0;
+	queue->n_gcs = queue->n_charges = 0;
 }
 
-/* Charges for the samples of the current cycle; with `end` the cycle is over. */
-static int charge_cycle(struct samples *samples, struct charging *charging, struct bill *bill,
+/* Adds charges for the samples of the current cycle; `end` also ends the cycle. */
+static int charge_cycle(struct samples *samples, struct charging *charging, struct queued_gc *gc,
 			bool end)
 {
 	double estimated = 0;
@@ -356,9 +356,9 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 
 		next = sample->next;
 		estimated += charge.promoted ? fmax(sample->bytes, 1) : 0;
-		if (account_add_charge(&samples->account, &charge) < 0)
+		if (charge_queue_add(&samples->queue, &charge) < 0)
 			return -ENOMEM;
-		bill->n_charges++;
+		gc->n_charges++;
 		if (!end)
 			continue;
 		sample->pending = 0;
@@ -367,51 +367,50 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 	}
 	if (end)
 		charging->first_pending = 0;
-	if (bill->promoted_bytes < 0)
-		bill->promoted_bytes = estimated;
+	if (gc->promoted_bytes < 0)
+		gc->promoted_bytes = estimated;
 	return 0;
 }
 
 static int charge_samples(struct samples *samples, const struct collection *collection)
 {
-	struct account *account = &samples->account;
+	struct charge_queue *queue = &samples->queue;
 	struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, collection->process)->charging;
-	struct bill bill = {.process = (uint32_t)collection->process,
-			    .pauses = (uint32_t)collection->count,
-			    .pause_ns = (double)collection->pause_ns};
+	struct queued_gc gc = {.process = (uint32_t)collection->process,
+			       .pauses = (uint32_t)collection->count,
+			       .pause_ns = (double)collection->pause_ns};
 
-	/* Below 0: not measured, take what the samples say. Only minor ones copy. */
+	/* Negative: not measured, use the samples' estimate. Only minor collections copy. */
 	if (collection->minor)
-		bill.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes
-							    : -1;
+		gc.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes : -1;
 	if (!collection->timed) {
-		if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+		if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
 			return -ENOMEM;
-		account->n_charges -= bill.n_charges;
+		queue->n_charges -= gc.n_charges;
 		return 0;
 	}
 	if (!charging->first_pending) {
-		charging->carried += bill.pauses;
-		charging->carried_ns += bill.pause_ns;
-		charging->carried_bytes += fmax(bill.promoted_bytes, 0);
+		charging->carried += gc.pauses;
+		charging->carried_ns += gc.pause_ns;
+		charging->carried_bytes += fmax(gc.promoted_bytes, 0);
 		return 0;
 	}
-	if (charge_cycle(samples, charging, &bill, collection->minor) < 0)
+	if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
 		return -ENOMEM;
-	bill.pauses += charging->carried;
-	bill.pause_ns += charging->carried_ns;
-	bill.promoted_bytes += charging->carried_bytes;
+	gc.pauses += charging->carried;
+	gc.pause_ns += charging->carried_ns;
+	gc.promoted_bytes += charging->carried_bytes;
 	charging->carried = 0;
 	charging->carried_ns = charging->carried_bytes = 0;
-	if (account_add_bill(account, &bill) < 0)
+	if (charge_queue_add_gc(queue, &gc) < 0)
 		return -ENOMEM;
-	if (account->n_charges > ACCOUNT_CHARGES_MAX || account->n_bills > ACCOUNT_CHARGES_MAX)
+	if (queue->n_charges > CHARGE_QUEUE_MAX || queue->n_gcs > CHARGE_QUEUE_MAX)
 		settle_all(samples);
 	return 0;
 }
 
-/* The samples of the current cycle wait for no collection any more. */
+/* The samples of the current cycle no longer wait for a collection. */
 static void forget_pending(struct samples *samples, struct charging *charging)
 {
 	uint32_t next;
@@ -429,7 +428,7 @@ void samples_cycle_over(struct samples *samples, uint64_t id)
 {
 	struct process *process = tasks_find_process(&samples->world->tasks, id);
 
-	/* Of a heap with a nursery the next minor collection deals with them. */
+	/* In a heap with a nursery, the next minor collection processes them. */
 	if (!process->has_minors)
 		forget_pending(samples, &process->charging);
 }
@@ -453,7 +452,7 @@ int samples_collected(struct samples *samples, const struct collection *collecti
 	return charge_samples(samples, collection);
 }
 
-/* The fit that is shown: that of the process with most minor collections. */
+/* Shows the fit of the process with most minor collections. */
 static void show_fit(struct samples *samples)
 {
 	double most = 0;
@@ -474,12 +473,12 @@ static double selected_live_bytes(const struct types *types)
 	double live = 0;
 
 	for (size_t i = 1; i < types->count; i++)
-		live += i == TYPE_TRASH ? 0 : fmax(types->items[i].live_bytes, 0);
+		live += i == TYPE_UNSELECTED ? 0 : fmax(types->items[i].live_bytes, 0);
 	return live;
 }
 
-/* Where the program frees its objects, the others are alive. */
-static int keep_what_was_not_freed(struct samples *samples)
+/* If the program frees its objects, those that were not freed are alive. */
+static int mark_unfreed_live(struct samples *samples)
 {
 	int err = 0;
 
@@ -498,8 +497,8 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 {
 	double p = (double)sample->probability;
 
-	pay_old_age(samples, sample);
-	if (sample->type != TYPE_TRASH)
+	charge_major_pauses(samples, sample);
+	if (sample->type != TYPE_UNSELECTED)
 		tally_add(live, sample->bytes * p, p);
 }
 
@@ -509,7 +508,7 @@ int samples_finish(struct samples *samples)
 	struct tally live = {0};
 
 	settle_all(samples);
-	if (keep_what_was_not_freed(samples) < 0)
+	if (mark_unfreed_live(samples) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
@@ -533,12 +532,12 @@ int samples_finish(struct samples *samples)
 	model->alloc.objects = object_tally_estimate(&samples->objects);
 	if (!model->alloc.samples) {
 		model->alloc.bytes = estimate_of_nothing(model->alloc.period);
-		/* Any number of tiny objects may hide in those bytes. */
+		/* Any number of tiny objects may be in those bytes. */
 		model->alloc.objects = (struct estimate){0, 0, 0};
 	}
-	/* No record comes any more, and what follows needs room. */
+	/* No more records follow, and the next steps need memory. */
 	id_map_free(samples->index);
 	samples->index = NULL;
-	account_free(&samples->account);
+	charge_queue_free(&samples->queue);
 	return 0;
 }

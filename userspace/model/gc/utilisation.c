@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* utilisation.c: how little time of a span pauses leave to the program, at worst. */
+/* utilisation.c: minimum mutator utilisation. */
 #include "utilisation.h"
 
 #include <stdlib.h>
@@ -15,7 +15,10 @@ static int by_begin(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* A full collection may contain a minor one, and two heaps may collect at once. */
+/*
+ * Pauses overlap if a full collection contains a minor one, or if two heaps collect at the same
+ * time.
+ */
 static size_t merge(struct pause *pauses, size_t count)
 {
 	size_t kept = 0;
@@ -36,8 +39,8 @@ static size_t merge(struct pause *pauses, size_t count)
 }
 
 /*
- * The most time that pauses take of any span of `window` ns. Such a span begins
- * with a pause or ends with one; so both kinds are tried, each in one sweep.
+ * The most pause time in any span of `window` ns. Such a span begins or ends with a pause, so
+ * each of the two kinds is tried in one sweep.
  */
 static uint64_t worst(const struct pause *pauses, size_t count, uint64_t window)
 {
@@ -56,7 +59,7 @@ static uint64_t worst(const struct pause *pauses, size_t count, uint64_t window)
 		if (inside - cut > most)
 			most = inside - cut;
 	}
-	/* Spans that begin with pause i - 1, from the last one back: the same, mirrored. */
+	/* Spans that begin with pause i - 1, in reverse order: the mirrored sweep. */
 	inside = 0;
 	first = count;
 	for (size_t i = count; i > 0; i--) {

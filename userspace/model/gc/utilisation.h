@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* utilisation.h: how little time of a span pauses leave to the program, at worst. */
+/* utilisation.h: minimum mutator utilisation. */
 #ifndef GCPROF_UTILISATION_H
 #define GCPROF_UTILISATION_H
 
@@ -14,9 +14,9 @@ struct pause {
 };
 
 /*
- * Fills gc->utilisation for windows of 1, 2, 5, 10 ms ... up to the `duration` of
- * the recording: the minimum over all places of the window and all processes.
- * Sorts `pauses`, and merges those of a process that overlap.
+ * Fills gc->utilisation for windows of 1, 2, 5, 10 ms ... up to the `duration` of the recording:
+ * the minimum over all positions of the window and all processes. Sorts `pauses` and merges
+ * overlapping ones of a process.
  */
 void utilisation_fill(struct pause *pauses, size_t count, uint64_t duration, struct model_gc *gc);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* best.c: the greatest of many values, in room for those alone: a heap, the least on top. */
+/* best.c: keeps the N greatest of many values: a heap with the least on top. */
 #include "best.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_moments.c: when the costs of a tree of calls arose: parts of them, by windows of time. */
+/* call_moments.c: the costs of a call tree by window of time. */
 #include "call_moments.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int by_place(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Sorts, and puts together what has the same place. */
+/* Sorts the entries and merges equal ones. */
 static void merge(struct call_moments *moments)
 {
 	struct call_moment *items = moments->items;
@@ -50,7 +50,7 @@ static uint32_t last_window(const struct call_moments *moments)
 	return last;
 }
 
-/* Windows that are twice as long. */
+/* Doubles the length of windows. */
 static void lengthen(struct call_moments *moments)
 {
 	for (size_t i = 0; i < moments->count; i++)

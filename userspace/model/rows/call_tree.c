@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_tree.c: who calls whom: stacks put together by function, from one end or the other. */
+/* call_tree.c: who calls whom: stacks merged by function, from either end. */
 #include "call_tree.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@ struct edge {
 struct work {
 	const struct world *world;
 	const struct call_builder *builder;
-	struct map *index;     /* struct edge -> number of the node */
-	unsigned char *wanted; /* by row: is it asked for? NULL: a tree */
+	struct map *index;     /* struct edge -> node */
+	unsigned char *wanted; /* by row: is it selected? NULL for a tree */
 	uint32_t *path;        /* rows of a stack, innermost first */
 	size_t length;
-	struct call_ends *ends; /* by number of the cost; NULL: not wanted */
+	struct call_ends *ends; /* by cost; NULL: not needed */
 };
 
 double call_value(const struct call_cost *cost, enum call_measure measure)
@@ -71,7 +71,7 @@ static void read_path(struct work *work, uint32_t stack)
 	}
 }
 
-/* The child of a node, made if need be; -ENOMEM. */
+/* The child of a node, created if needed; -ENOMEM. */
 static int64_t find_child(struct work *work, uint32_t parent, uint32_t row)
 {
 	struct call_tree *tree = work->builder->tree;
@@ -96,7 +96,10 @@ static int64_t find_child(struct work *work, uint32_t parent, uint32_t row)
 	return (int64_t)*number;
 }
 
-/* Where on the path the functions asked for lie: -1: nowhere. Of recursion the longest part. */
+/*
+ * Index of the selected function on the path, -1: none. With recursion, the one that gives the
+ * longest part.
+ */
 static int64_t find_wanted(const struct work *work)
 {
 	bool outermost = work->builder->kind == CALLS_CALLEES;
@@ -112,7 +115,7 @@ static int64_t find_wanted(const struct work *work)
 	return found;
 }
 
-/* Adds the path from `start` by steps of 1 or -1 up to its end: the last node, or -ENOMEM. */
+/* Adds the path from `start` to its end, in steps of 1 or -1. Returns the last node, or -ENOMEM. */
 static int64_t add_steps(struct work *work, int64_t start, int step, const struct call_cost *cost)
 {
 	struct call_tree *tree = work->builder->tree;
@@ -146,7 +149,7 @@ static int64_t add_path(struct work *work, uint32_t stack, const struct call_cos
 	return add_steps(work, start, work->builder->kind == CALLS_CALLERS ? 1 : -1, cost);
 }
 
-/* Time and allocation end in different functions: the allocator's own are left out. */
+/* Time and allocation may end in different functions, because the allocator's own are left out. */
 static int add_stack(struct work *work, const struct cost *cost)
 {
 	const struct cost_rest *rest = tree_rest_of(&work->world->tree, cost);
@@ -225,8 +228,8 @@ static int build(struct model_observer *observer, const struct world *world)
 	return error;
 }
 
-static int look_on(struct model_observer *observer, const struct world *world,
-		   const struct event *event)
+static int record_event(struct model_observer *observer, const struct world *world,
+			const struct event *event)
 {
 	struct call_moments *moments = ((struct call_builder *)observer)->moments;
 
@@ -236,7 +239,8 @@ static int look_on(struct model_observer *observer, const struct world *world,
 void call_builder_init(struct call_builder *builder, enum call_kind kind, const char *pattern,
 		       struct call_tree *tree)
 {
-	*builder = (struct call_builder){{look_on, build, NULL}, kind, pattern, tree, NULL, NULL};
+	*builder =
+		(struct call_builder){{record_event, build, NULL}, kind, pattern, tree, NULL, NULL};
 }
 
 struct child {

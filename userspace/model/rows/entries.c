@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* entries.c: what each function costs that threads, or what a runtime has for them, begin with. */
+/* entries.c: costs by the function that a thread or fiber begins with. */
 /*
- * Where a runtime moves its own threads from one thread of the system to another, a table of
- * threads says nothing. But each of them began with a function of the program, which is the
- * outermost on its stacks, behind those that begin all of them.
+ * If a runtime moves its fibers between threads, a table of threads says little. But each fiber
+ * began with a function of the program. That function is the outermost on its stacks, except for
+ * those that start all fibers and threads.
  */
 #include "entries.h"
 
@@ -15,7 +15,7 @@
 #include "../world/fibers.h"
 #include "../world/world.h"
 
-/* Functions that begin threads and programs, and call what the program has for them. */
+/* Functions that start threads and programs, and call the program's entry functions. */
 static const char *const starters[] = {
 	"__clone3",
 	"__libc_start_call_main",
@@ -37,7 +37,7 @@ static const char *const starters[] = {
 	"thread_native_entry",
 };
 
-/* Runtimes whose threads are not the system's. */
+/* Runtimes that move their fibers between threads. */
 static const char *const movers[] = {"go"};
 
 static int by_text(const void *a, const void *b)
@@ -45,7 +45,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, *(const char *const *)b);
 }
 
-/* Java's names have their arguments behind them. */
+/* Ignores the argument list in Java's names. */
 static bool is_starter(const char *name)
 {
 	char plain[64];
@@ -59,8 +59,10 @@ static bool is_starter(const char *name)
 		       by_text);
 }
 
-/* Row of the function that the stack began with, from 1 on; 0: it has none. *begun: it is called
- * by one that begins all threads. */
+/*
+ * Row of the function that the stack began with, plus 1; 0: none. *begun: its caller is one of
+ * the starters.
+ */
 static uint32_t entry_of(const struct world *world, const bool *starts, uint32_t stack, bool *begun)
 {
 	const struct functions *functions = &world->functions;
@@ -73,7 +75,7 @@ static uint32_t entry_of(const struct world *world, const bool *starts, uint32_t
 
 		if (frame->runtime == RUNTIME_KERNEL)
 			continue;
-		/* The first is the outermost of those that were inlined. */
+		/* The first is the outermost of inlined functions. */
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = functions->of_frames[frame->first_function + i];
 
@@ -103,7 +105,7 @@ static bool costs_something(const struct model_entry *entry)
 	       entry->syscall_ns > 0 || entry->off_cpu_ns > 0;
 }
 
-/* A stack that was switched on its way, by the runtime itself, does not show what began it. */
+/* A stack that the runtime switched halfway does not show the entry function. */
 static void count_fiber(const struct world *world, const bool *starts,
 			const struct fiber_stacks *fiber, struct model_entry *all)
 {
@@ -173,7 +175,7 @@ int entries_finish(struct world *world, const struct fibers *fibers)
 			starts[i] = is_starter(functions->rows[i].name);
 		}
 		for (size_t i = 0; i < tree->n_costs; i++)
-			if (!tree->trash || i != tree->trash)
+			if (!tree->unselected || i != tree->unselected)
 				add_cost(world, &tree->costs[i],
 					 &all[entry_of(world, starts, tree->costs[i].stack,
 						       &begun)]);

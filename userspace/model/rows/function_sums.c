@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* function_sums.c: adds up, for each function, what all stacks that it is on cost. */
+/* function_sums.c: sums over all stacks that contain a function. */
 /*
- * There may be millions of stacks, which have most of their callers in common. They are
- * gone through in an order in which those that have more in common are closer, so that
- * the path from one to the next goes up and down a few nodes. What a node and all that
- * it calls cost is complete when the walk leaves it; then it becomes a part of its
- * caller's. Functions get it as well, but of a function that is on the path several
- * times (recursion) only the outermost, in which the others are contained.
+ * There may be millions of stacks that share most of their callers. They are visited in an order
+ * that keeps stacks with common callers together, so the path from one to the next changes only a
+ * few nodes. When the walk leaves a node, the sums of the node and its callees are complete. They
+ * are added to the caller's and to the function's. If a function is on the path several times
+ * (recursion), only the outermost occurrence counts, which includes the others.
  */
 #include "function_sums.h"
 
@@ -16,7 +15,7 @@
 #include "../world/allocating.h"
 #include "../world/world.h"
 
-/* A node of the path, and what it and those below it that were left cost. */
+/* A node of the path, with the sums of itself and of the callees left so far. */
 struct step {
 	uint32_t node;
 	struct sums sums;
@@ -25,10 +24,10 @@ struct step {
 struct walk {
 	const struct world *world;
 	size_t depth;
-	enum work_kind work;                /* that the path has come to, */
-	size_t work_depth;                  /* in this step */
-	struct step steps[STACK_NODES_MAX]; /* the outermost first */
-	uint32_t path[STACK_NODES_MAX];     /* the next one, the innermost first */
+	enum work_kind work;                /* kind of work on the current path, */
+	size_t work_depth;                  /* set by this step */
+	struct step steps[STACK_NODES_MAX]; /* outermost first */
+	uint32_t path[STACK_NODES_MAX];     /* nodes of the next path, innermost first */
 };
 
 void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost)
@@ -70,7 +69,7 @@ static const struct frame *frame_of(const struct walk *walk, uint32_t node)
 	return tree_frame(tree, tree_node(tree, node)->frame);
 }
 
-/* The sums of function number `i` of a frame, the outermost one first. */
+/* The sums of the i-th function of a frame, outermost first. */
 static struct function_sums *sums_of(const struct walk *walk, const struct frame *frame, uint32_t i)
 {
 	const struct functions *functions = &walk->world->functions;
@@ -114,7 +113,7 @@ static void leave(struct walk *walk)
 		add_sums(&walk->steps[walk->depth - 1].sums, &step->sums);
 }
 
-/* Goes to a stack; 0: leaves all. */
+/* Moves to a stack; 0: leaves all nodes. */
 static void go_to(struct walk *walk, uint32_t stack)
 {
 	const struct tree *tree = &walk->world->tree;
@@ -131,7 +130,7 @@ static void go_to(struct walk *walk, uint32_t stack)
 		enter(walk, walk->path[length - 1 - walk->depth]);
 }
 
-/* The innermost function of a step has its sums for itself. */
+/* Self sums belong to the innermost function of a step. */
 static struct sums *self_of(const struct walk *walk, const struct step *step)
 {
 	const struct frame *frame = frame_of(walk, step->node);
@@ -139,7 +138,7 @@ static struct sums *self_of(const struct walk *walk, const struct step *step)
 	return &sums_of(walk, frame, frame->n_functions - 1)->self;
 }
 
-/* Time and allocation end in different functions where the allocator's own are left out. */
+/* Time and allocation may end in different functions, because the allocator's own are left out. */
 static void add_cost(struct walk *walk, const struct cost *cost)
 {
 	const struct tree *tree = &walk->world->tree;
@@ -176,7 +175,7 @@ int function_sums_make(struct world *world)
 		world->functions.sums[i].work =
 			(uint8_t)runtimes_work(&world->runtimes, world->functions.rows[i].name);
 	for (size_t i = 0; i < n; i++) {
-		tree_expect(tree, order, i, n);
+		tree_prefetch(tree, order, i, n);
 		go_to(walk, tree->costs[order[i]].stack);
 		add_cost(walk, &tree->costs[order[i]]);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* function_sums.h: what all stacks that a function is on add up to. */
+/* function_sums.h: sums over all stacks that contain a function. */
 #ifndef GCPROF_FUNCTION_SUMS_H
 #define GCPROF_FUNCTION_SUMS_H
 
@@ -14,18 +14,18 @@ struct sums {
 	struct share survived;
 };
 
-/* What a row adds up to. Apart from the rows, since this is all that walks write to. */
+/* Sums of one row. Separate from the rows, because the walks write to nothing else. */
 struct function_sums {
-	uint32_t on_path; /* how often it is on the path that the walk is at */
+	uint32_t on_path; /* occurrences on the current path of the walk */
 	uint8_t work;     /* enum work_kind that begins with it */
-	uint8_t works;    /* in which it was met: a bit each */
+	uint8_t works;    /* bit set of the kinds of work it occurs in */
 	struct sums total, self;
 };
 
 void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost);
 void sums_add_life(struct sums *sums, const struct stack_life *life);
 
-/* Makes the sums of world->functions, whose rows and frames are there. 0 or -ENOMEM. */
+/* Computes the sums of world->functions, whose rows and frames must exist. 0 or -ENOMEM. */
 int function_sums_make(struct world *world);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* functions.c: one row a function, out of the costs of stacks. */
+/* functions.c: one row per function, from the costs of stacks. */
 #include "functions.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ enum {
 
 struct builder {
 	struct world *world;
-	struct functions *functions; /* of the pass */
+	struct functions *functions; /* world->functions */
 	struct map *index;           /* runtime, module or file, name -> row */
 };
 
-/* What keeps functions of one name apart: code made at run time is of no module. */
+/* Distinguishes functions of the same name. Code made at run time has no module. */
 static const char *place_of(const struct model_function *function)
 {
 	if (function->runtime == RUNTIME_MANAGED && function->file)
@@ -34,7 +34,7 @@ static const char *place_of(const struct model_function *function)
 	return function->module ? function->module : "";
 }
 
-/* The row of a function, made if need be; -ENOMEM. */
+/* The row of a function, created if needed; -ENOMEM. */
 static int64_t find_row(struct builder *builder, const struct model_function *function)
 {
 	char key[KEY_MAX];
@@ -65,7 +65,7 @@ static const char *print_name(struct arena *arena, const char *prefix, const cha
 	return name;
 }
 
-/* Code that is made at run time, of the process that makes it. */
+/* Name of code made at run time, by the process that made it. */
 static const char *name_generated(const struct world *world, const struct module *module)
 {
 	const struct process *process = tasks_find_process(&world->tasks, module->generated_by);
@@ -137,9 +137,8 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 }
 
 /*
- * How many functions of a frame are shown. The allocator's fast path is inlined
- * into whoever allocates: there it is a part of that function, which a sample
- * should name.
+ * How many functions of a frame are shown. If the allocator's fast path is inlined, it counts as
+ * a part of the function that allocates.
  */
 static size_t count_shown(const struct tree *tree, const struct frame *frame)
 {
@@ -158,7 +157,7 @@ static bool is_allocators(const struct tree *tree, const struct frame *frame)
 	return frame->first_symbol && is_allocators_name(tree->symbols[frame->first_symbol].name);
 }
 
-/* Gives a frame its functions: one, or more where calls were inlined. */
+/* Sets a frame's functions: one, or several if calls were inlined. */
 static int resolve_frame(struct builder *builder, struct frame *frame)
 {
 	const struct tree *tree = &builder->world->tree;
@@ -193,7 +192,7 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	return error;
 }
 
-/* Of a function that allocates nothing itself, the survival of what it calls is shown. */
+/* If a function allocates nothing itself, its row shows the survival of its callees' objects. */
 static void fill_row(struct model_function *row, const struct function_sums *sums)
 {
 	const struct sums *total = &sums->total, *self = &sums->self;
@@ -237,8 +236,8 @@ const char *functions_none(const struct model *model)
 }
 
 /*
- * What has no stack still has rows: then every column adds up to the whole. No frame
- * is in these functions.
+ * Adds rows for samples without a stack, so that every column adds up to the total. No frame
+ * refers to these rows.
  */
 static void add_rest(struct world *world)
 {
@@ -283,13 +282,10 @@ static int by_rank(const void *a, const void *b)
 }
 
 /*
- * The time that a function costs by itself comes first: on the CPU, and in the
- * collections that it causes. Small additions raise rows that would have none of
- * it: those that allocate, managed functions that an interpreter runs (their own
- * time is the interpreter's; where code of such functions is compiled, as Java's, they have their
- * own), and those that wait in system calls, as far as these take
- * as much time as the CPU does. Many threads that wait side by side, as those of a pool
- * do for work, weigh no more than one.
+ * The rank is mainly a function's self time: on the CPU, and in the collections that it causes.
+ * Small terms raise rows without such time: functions that allocate, functions that wait in
+ * system calls, and managed functions in an interpreter, which has their self time (compiled ones
+ * have their own). Waits side by side, such as those of a thread pool, weigh no more than one.
  */
 static void rank_rows(struct model *model)
 {
@@ -341,7 +337,7 @@ static bool is_empty(const struct model_function *row)
 	       row->syscall_ns <= 0 && row->off_cpu_ns <= 0 && !row->faults;
 }
 
-/* The rows that cost something, sorted. */
+/* Stores rows that have a cost, sorted by rank. */
 static int show_rows(struct world *world)
 {
 	const struct functions *functions = &world->functions;

@@ -9,14 +9,14 @@
 #include "../../util/map.h"
 #include "../world/world.h"
 
-/* Numbers of rows: of a name, and of each process. */
+/* Row numbers by name and by process. */
 struct builder {
 	struct model *model;
 	struct map *names;
 	size_t *of_processes;
 };
 
-/* The row of a process, made if need be; -ENOMEM. */
+/* The row of a process, created if needed; -ENOMEM. */
 static int64_t find_row(struct builder *builder, const struct process *process)
 {
 	struct model *model = builder->model;
@@ -105,7 +105,7 @@ static bool is_empty(const struct model_program *program)
 	       program->calls <= 0;
 }
 
-/* Of programs that nothing is selected of there is nothing to tell. */
+/* With a filter, programs without any selected event are dropped. */
 static void drop_empty(struct model *model)
 {
 	size_t kept = 0;

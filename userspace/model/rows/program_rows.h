@@ -5,7 +5,7 @@
 
 struct world;
 
-/* Rows into model->programs, behind those of system calls and threads. 0 or -ENOMEM. */
+/* Fills model->programs. Needs the rows of system calls and threads. 0 or -ENOMEM. */
 int program_rows_finish(struct world *world);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sites.c: where objects are allocated: one row for a function and its nearest callers. */
+/* sites.c: allocation sites: one row per function and its nearest callers. */
 /*
- * There may be as many sites as stacks, and a row is big. So the stacks are sorted
- * by site, a site is summed up while it is gone through, and of more than SITES_MAX
- * only those get rows that are among the first SITES_MAX by some measure.
+ * There may be as many sites as stacks, and a row is big. So the stacks are sorted by site, and
+ * sites are summed one after the other. If there are more than SITES_MAX, only those among the
+ * first SITES_MAX by some measure get rows.
  */
 #include "sites.h"
 
@@ -16,25 +16,25 @@
 #include "../world/world.h"
 #include "best.h"
 
-/* A stack that allocates: rows of the table of functions plus 1, the allocating one first. */
+/* An allocating stack: indexes into the function table plus 1, the allocating one first. */
 struct place {
 	uint32_t functions[SITE_FUNCTIONS]; /* 0: no more */
 	uint32_t life;                      /* number */
 };
 
 struct site {
-	const struct place *place; /* the first of its stacks */
+	const struct place *place; /* first of its stacks */
 	double gc_ns;
 	struct life life;
 };
 
 struct site_list {
-	struct place *places; /* by site */
+	struct place *places; /* sorted by site */
 	size_t count, capacity;
 	size_t n_sites;
 };
 
-/* What sites are shown by: see the orders of reports. */
+/* Sort keys of sites in reports. */
 enum { MEASURES = 5 };
 
 static void measure(const struct site *site, double values[MEASURES])
@@ -92,9 +92,9 @@ static void swap_places(struct place *a, struct place *b)
 }
 
 /*
- * Sorts by site: where they are, into buckets by allocating function, then bucket by
- * bucket, because qsort() needs as much room again as what it sorts. `ends` and `next`
- * have a number for each function and one more, `ends` all 0.
+ * Sorts by site in place: first into buckets by allocating function, then within each bucket,
+ * because qsort() needs as much extra memory as it sorts. `ends` and `next` have one entry per
+ * function and one more; `ends` starts as all 0.
  */
 static void sort_places(struct site_list *list, size_t n_functions, size_t *ends, size_t *next)
 {
@@ -141,7 +141,7 @@ static int gather(const struct world *world, struct site_list *list)
 	int error = ends && order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n_costs && !error; i++) {
-		tree_expect(tree, order, i, n_costs);
+		tree_prefetch(tree, order, i, n_costs);
 		error = add_place(world, list, &tree->costs[order[i]]);
 	}
 	if (!error)
@@ -155,7 +155,7 @@ static int gather(const struct world *world, struct site_list *list)
 	return error;
 }
 
-/* Where the site that begins at place number `at` ends. */
+/* The end of the site that begins at index `at`. */
 static size_t site_end(const struct site_list *list, size_t at)
 {
 	const struct place *first = &list->places[at];
@@ -201,7 +201,7 @@ static void add_row(const struct world *world, const struct site *site)
 	row->life = site->life;
 }
 
-/* Marks the first places of the sites that get rows; returns how many, or -ENOMEM. */
+/* Marks the first places of the sites that get rows. Returns how many, or -ENOMEM. */
 static int64_t choose(const struct world *world, const struct site_list *list,
 		      unsigned char *chosen)
 {
@@ -244,7 +244,7 @@ static int by_cost(const void *a, const void *b)
 	return strcmp(x->functions[0], y->functions[0]);
 }
 
-/* Rows of the sites whose first place is marked; of all if `chosen` is NULL. */
+/* Makes rows for sites whose first place is marked, or for all if `chosen` is NULL. */
 static int make_rows(struct world *world, const struct site_list *list, const unsigned char *chosen,
 		     size_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* symbolize.c: names frames that a recorder could not name because it was killed. */
+/* symbolize.c: names frames that a killed recorder left unnamed. */
 /*
- * A profile says which files its frames lie in, and both are made by others. So a reader
- * parses the files, one after the other, each with all of its frames.
+ * Both the profile and the files that it refers to are untrusted. So a reader process
+ * (userspace/reader) parses the files, one at a time, with all of the frames in it.
  */
 #include "functions.h"
 
@@ -15,14 +15,14 @@
 #include "../world/world.h"
 
 /* A frame without a name. */
-struct nameless {
+struct unnamed_frame {
 	uint32_t module, frame;
 };
 
-/* The frames of a module that a reader is asked for. */
-struct question {
+/* The frames of one request to the reader process. */
+struct module_frames {
 	struct tree *tree;
-	const struct nameless *frames;
+	const struct unnamed_frame *frames;
 };
 
 static bool is_this_machine(const struct model_run *run)
@@ -32,28 +32,28 @@ static bool is_this_machine(const struct model_run *run)
 	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
 }
 
-static bool is_nameless(const struct frame *frame)
+static bool is_unnamed(const struct frame *frame)
 {
 	return frame && !frame->first_symbol && frame->runtime == RUNTIME_NATIVE;
 }
 
 static int compare(const void *left, const void *right)
 {
-	const struct nameless *a = left, *b = right;
+	const struct unnamed_frame *a = left, *b = right;
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-/* All frames without names, by module: for the caller to free; NULL: none, or no memory. */
-static struct nameless *collect(const struct tree *tree, size_t *count)
+/* All unnamed frames, sorted by module. The caller frees it; NULL: none, or no memory. */
+static struct unnamed_frame *collect(const struct tree *tree, size_t *count)
 {
-	struct nameless *all;
+	struct unnamed_frame *all;
 	size_t n = 0;
 
 	for (uint64_t id = 1; id < tree->frames.limit; id++)
-		n += is_nameless(tree_frame(tree, id));
+		n += is_unnamed(tree_frame(tree, id));
 	*count = n;
 	all = n ? calloc(n, sizeof(*all)) : NULL;
 	if (!all)
@@ -62,8 +62,8 @@ static struct nameless *collect(const struct tree *tree, size_t *count)
 	for (uint64_t id = 1; id < tree->frames.limit; id++) {
 		const struct frame *frame = tree_frame(tree, id);
 
-		if (is_nameless(frame))
-			all[n++] = (struct nameless){frame->module, (uint32_t)id};
+		if (is_unnamed(frame))
+			all[n++] = (struct unnamed_frame){frame->module, (uint32_t)id};
 	}
 	qsort(all, n, sizeof(*all), compare);
 	return all;
@@ -71,8 +71,8 @@ static struct nameless *collect(const struct tree *tree, size_t *count)
 
 static int add_names(void *context, size_t place, const struct symbol *symbols, size_t n)
 {
-	const struct question *question = context;
-	struct frame *frame = tree_frame(question->tree, question->frames[place].frame);
+	const struct module_frames *request = context;
+	struct frame *frame = tree_frame(request->tree, request->frames[place].frame);
 	int error = 0;
 
 	for (size_t i = 0; i < n && !error; i++) {
@@ -81,16 +81,16 @@ static int add_names(void *context, size_t place, const struct symbol *symbols, 
 					   .line = symbols[i].line,
 					   .begin = symbols[i].begin};
 
-		error = tree_add_symbol(question->tree, frame, &name);
+		error = tree_add_symbol(request->tree, frame, &name);
 	}
 	return error;
 }
 
 static int name_module(struct tree *tree, struct names_client *client,
-		       const struct nameless *frames, size_t n)
+		       const struct unnamed_frame *frames, size_t n)
 {
 	const struct module *module = dense_get(&tree->modules, frames[0].module);
-	struct question question = {tree, frames};
+	struct module_frames request = {tree, frames};
 	struct names_file file;
 	struct name_place *places;
 	int error;
@@ -108,7 +108,7 @@ static int name_module(struct tree *tree, struct names_client *client,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		places[i].place = tree_frame(tree, frames[i].frame)->address;
-	error = names_client_ask(client, &file, places, n, add_names, &question);
+	error = names_client_ask(client, &file, places, n, add_names, &request);
 	free(places);
 	return error;
 }
@@ -117,11 +117,11 @@ int symbolize_missing(struct world *world)
 {
 	struct tree *tree = &world->tree;
 	struct names_client *client = NULL;
-	struct nameless *all;
+	struct unnamed_frame *all;
 	size_t count, end;
 	int error;
 
-	/* A recorder that came to its end has named what can be named. */
+	/* A recorder that ended normally has named everything that it could. */
 	if (world->model->state == PROFILE_COMPLETE || world->model->state == PROFILE_LARGE ||
 	    !is_this_machine(&world->model->run))
 		return 0;

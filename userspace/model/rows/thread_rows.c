@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* thread_rows.c: names of threads, and one row for each that did something. */
+/* thread_rows.c: thread names, and one row per active thread. */
 #include "thread_rows.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int thread_rows_title(struct world *world, const struct record_title *record)
 	return 0;
 }
 
-/* The kernel names the thread after the file; a comm record may say so a little later. */
+/* The kernel names the thread after the file; a comm record may follow later. */
 int thread_rows_exec(struct world *world, const struct record_exec *record)
 {
 	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
@@ -55,8 +55,10 @@ static int by_time(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* How long it was recorded, and what of that it was off the CPU. One that the recording found there
- * is recorded since its process is: to attach takes time, on a busy machine much. */
+/*
+ * Sets the thread's recorded time and its time off the CPU. A thread older than the recording
+ * counts from when its process was first seen, because attaching takes time.
+ */
 static void add_times(const struct world *world, const struct thread *thread,
 		      struct model_thread *row)
 {

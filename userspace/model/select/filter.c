@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* filter.c: what part of a profile is asked for, as a user writes it. */
+/* filter.c: parses and matches filter terms. */
 #include "filter.h"
 
 #include <errno.h>
@@ -15,7 +15,10 @@ static const char *const keys[FILTER_KEYS] = {
 	[FILTER_TIME] = "time",
 };
 
-/* Matches pattern[size] with * for any characters: one pass, going back to the last star. */
+/*
+ * Matches pattern[size], where * stands for any characters: one pass that backtracks to the last
+ * star.
+ */
 static bool matches_one(const char *pattern, size_t size, const char *name)
 {
 	const char *end = pattern + size, *star = NULL, *retry = NULL;
@@ -52,7 +55,7 @@ bool filter_matches(const char *alternatives, const char *name)
 	}
 }
 
-/* One end of a time range: nothing is the default. */
+/* One end of a time range; if empty, *out stays as it is. */
 static int parse_end(const char *text, size_t size, uint64_t *out)
 {
 	char copy[32];
@@ -81,7 +84,7 @@ static int parse_range(struct filter_term *term, char *fault, size_t size)
 	return 0;
 }
 
-/* Every alternative must be one of the words. */
+/* Is every alternative one of `words`? */
 static bool are_words(const char *value, const char *words)
 {
 	char word[16];

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* filter.h: what part of a profile is asked for, as a user writes it. */
+/* filter.h: the filter language, which selects a part of a profile. */
 /*
  *	TERM = KEY "=" VALUE | KEY "!=" VALUE
  *
- *	function, module, type, thread, process	names; * stands for any characters, | separates
- *					alternatives. Threads and processes may be given by
- *					number, a module by its path or the end of it
- *	fiber				the id of a goroutine or the like, alternatives as above
- *	phase				mutator, gc, minor, major (what the event's own thread
- *					or call was held up by), scanning, marking, sweeping,
- *					finalizing (what the major collector was at)
- *	during				syscall:NAME, or syscall for any; wait: time off the CPU
- *	reason				of a wait: call, fault, preempted, stopped
- *	time				FROM..TO since the start, as 1.5s..2s, ..300ms, 10s..
+ *	function, module, type, thread, process
+ *		names; * matches any characters, | separates alternatives. Threads and
+ *		processes also by number, modules by their path or the end of it
+ *	fiber	id of a fiber (a goroutine, for example); alternatives as above
+ *	phase	mutator, gc, minor, major: the phase of the event's own thread or call;
+ *		scanning, marking, sweeping, finalizing: that of the major collector
+ *	during	syscall:NAME, or syscall for any; wait: time off the CPU
+ *	reason	of a wait: call, fault, preempted, stopped
+ *	time	FROM..TO since the start, such as 1.5s..2s, ..300ms, 10s..
  *
- * An event is selected if all terms hold. Of an event that has no such property (a
- * timer sample has no type) "=" never holds and "!=" always does.
+ * An event is selected if all terms hold. If an event lacks the property (a timer sample has no
+ * type), "=" never holds and "!=" always does.
  */
 #ifndef GCPROF_FILTER_H
 #define GCPROF_FILTER_H
@@ -42,9 +41,9 @@ struct filter_term {
 	enum filter_key key;
 	bool negated;
 	const char *text;  /* the whole term, borrowed */
-	const char *value; /* behind the sign */
-	uint64_t from, to; /* of time: ns since the start, to not included */
-	const char *calls; /* of during: names of system calls, empty: any; NULL: waits */
+	const char *value; /* after the operator */
+	uint64_t from, to; /* time: ns since the start, `to` excluded */
+	const char *calls; /* during: names of system calls, empty: any; NULL: waits */
 };
 
 enum { FILTER_TERMS_MAX = 16 };
@@ -55,8 +54,8 @@ struct filter {
 };
 
 /*
- * Adds a term; `text` must live as long as the filter. -EINVAL with a sentence in
- * `fault` that says what is wrong; -E2BIG if there are too many terms.
+ * Adds a term; `text` must outlive the filter. -EINVAL with an explanation in `fault`; -E2BIG if
+ * there are too many terms.
  */
 int filter_add(struct filter *filter, const char *text, char *fault, size_t size);
 

@@ -26,7 +26,7 @@ static int matches_init(struct matches *matches, size_t count)
 	return matches->bits ? 0 : -ENOMEM;
 }
 
-/* By the whole path, or its last part. */
+/* Matches the whole path or its last part. */
 static bool is_module(const char *value, const char *module)
 {
 	return module &&
@@ -34,9 +34,9 @@ static bool is_module(const char *value, const char *module)
 }
 
 /*
- * A timer sample in a call has the kernel's way into calls on its stack. Which one it
- * is, a function of the kernel may tell; but these end in tail calls at times and leave
- * no frame, and then the C library's function that made the call tells.
+ * The stack of a timer sample in a system call contains the kernel's system call entry. A kernel
+ * function may name the call. But tail calls can remove that frame; then the C library's function
+ * that made the call names it.
  */
 static bool enters_kernel(const struct model_function *row)
 {
@@ -85,7 +85,7 @@ static uint16_t mask_row(const struct filter *filter, const struct model_functio
 	return (uint16_t)mask;
 }
 
-/* The terms about calls: they look at the kernel's functions and at the one that called it. */
+/* The `during` terms: they match kernel functions and the one that called the kernel. */
 static uint16_t during_terms(const struct filter *filter)
 {
 	unsigned mask = 0;
@@ -95,7 +95,7 @@ static uint16_t during_terms(const struct filter *filter)
 	return (uint16_t)mask;
 }
 
-/* A stack has what any of its functions has. */
+/* A stack matches what any of its functions matches. */
 static uint16_t mask_stack(const struct world *world, const struct matches *rows, uint16_t during,
 			   uint32_t stack)
 {
@@ -163,7 +163,7 @@ static int resolve_types(struct selection *selection, const struct world *world)
 	return 0;
 }
 
-/* Threads and processes: by number or name. */
+/* Matches threads and processes by number or name. */
 static bool is_task(const char *value, uint64_t id, const char *name)
 {
 	char number[24];
@@ -250,93 +250,94 @@ void selection_free(struct selection *selection)
 	*selection = (struct selection){0};
 }
 
-/* What terms ask of an event. */
-struct asked {
+/* The properties of an event that terms refer to. */
+struct properties {
 	uint64_t time, thread, stack, type;
-	uint64_t process; /* of one without a thread */
+	uint64_t process; /* only for events without a thread */
 	uint64_t fiber;   /* 0: none */
-	uint64_t gc_kind; /* of the collection that it lies in; 0: none */
-	bool is_syscall;  /* or a wait in one: with this number */
+	uint64_t gc_kind; /* of the collection that contains it; 0: none */
+	bool is_syscall;  /* or a wait in one; with this number */
 	uint64_t number;
-	bool is_wait; /* for this reason */
+	bool is_wait; /* with this reason */
 	uint64_t reason;
-	bool in_kernel_call; /* its stack tells which call it is in */
-	bool is_state;       /* found so, whenever it came about: it has no time and no phase */
+	bool in_kernel_call; /* its stack shows which call it is in */
+	bool is_state;       /* a state without time and phase */
 };
 
-static struct asked asked_of_process(const struct record *record)
+static struct properties properties_of_process(const struct record *record)
 {
 	if (record->kind == RECORD_gc_cycle)
-		return (struct asked){.time = record->gc_cycle.time,
-				      .process = record->gc_cycle.process,
-				      .gc_kind = GCPROF_GC_STOP};
-	return (struct asked){.process = record->heap_site.process,
-			      .stack = record->heap_site.stack,
-			      .is_state = true};
+		return (struct properties){.time = record->gc_cycle.time,
+					   .process = record->gc_cycle.process,
+					   .gc_kind = GCPROF_GC_STOP};
+	return (struct properties){.process = record->heap_site.process,
+				   .stack = record->heap_site.stack,
+				   .is_state = true};
 }
 
-static struct asked asked_of(const struct event *event)
+static struct properties properties_of(const struct event *event)
 {
 	const struct record *record = event->record;
 
 	switch (record->kind) {
 	case RECORD_alloc:
-		return (struct asked){.time = record->alloc.time,
-				      .thread = record->alloc.thread,
-				      .fiber = record->alloc.fiber,
-				      .stack = record->alloc.stack,
-				      .type = event->type};
+		return (struct properties){.time = record->alloc.time,
+					   .thread = record->alloc.thread,
+					   .fiber = record->alloc.fiber,
+					   .stack = record->alloc.stack,
+					   .type = event->type};
 	case RECORD_cpu:
-		return (struct asked){.time = record->cpu.time,
-				      .thread = record->cpu.thread,
-				      .fiber = record->cpu.fiber,
-				      .stack = record->cpu.stack,
-				      .gc_kind = event->gc_kind,
-				      .in_kernel_call = true};
+		return (struct properties){.time = record->cpu.time,
+					   .thread = record->cpu.thread,
+					   .fiber = record->cpu.fiber,
+					   .stack = record->cpu.stack,
+					   .gc_kind = event->gc_kind,
+					   .in_kernel_call = true};
 	case RECORD_fault:
-		return (struct asked){.time = record->fault.time,
-				      .thread = record->fault.thread,
-				      .stack = record->fault.stack,
-				      .gc_kind = event->gc_kind};
+		return (struct properties){.time = record->fault.time,
+					   .thread = record->fault.thread,
+					   .stack = record->fault.stack,
+					   .gc_kind = event->gc_kind};
 	case RECORD_syscall:
-		return (struct asked){.time = record->syscall.time,
-				      .thread = record->syscall.thread,
-				      .fiber = record->syscall.fiber,
-				      .stack = record->syscall.stack,
-				      .gc_kind = event->gc_kind,
-				      .is_syscall = true,
-				      .number = record->syscall.flags & SYSCALL_COMPAT
-							? UINT64_MAX
-							: record->syscall.number};
+		return (struct properties){.time = record->syscall.time,
+					   .thread = record->syscall.thread,
+					   .fiber = record->syscall.fiber,
+					   .stack = record->syscall.stack,
+					   .gc_kind = event->gc_kind,
+					   .is_syscall = true,
+					   .number = record->syscall.flags & SYSCALL_COMPAT
+							     ? UINT64_MAX
+							     : record->syscall.number};
 	case RECORD_wait:
-		return (struct asked){.time = record->wait.time,
-				      .thread = record->wait.thread,
-				      .fiber = record->wait.fiber,
-				      .stack = record->wait.stack,
-				      .gc_kind = event->gc_kind,
-				      .is_syscall = record->wait.flags & WAIT_IN_CALL,
-				      .number = record->wait.flags & WAIT_COMPAT
-							? UINT64_MAX
-							: record->wait.number,
-				      .is_wait = true,
-				      .reason = record->wait.reason};
+		return (struct properties){.time = record->wait.time,
+					   .thread = record->wait.thread,
+					   .fiber = record->wait.fiber,
+					   .stack = record->wait.stack,
+					   .gc_kind = event->gc_kind,
+					   .is_syscall = record->wait.flags & WAIT_IN_CALL,
+					   .number = record->wait.flags & WAIT_COMPAT
+							     ? UINT64_MAX
+							     : record->wait.number,
+					   .is_wait = true,
+					   .reason = record->wait.reason};
 	case RECORD_gc_summary:
-		return (struct asked){.time = record->gc_summary.time,
-				      .thread = record->gc_summary.thread,
-				      .gc_kind = record->gc_summary.kind == GCPROF_GC_STOPS
-							 ? GCPROF_GC_MINOR
-							 : record->gc_summary.kind};
+		return (struct properties){.time = record->gc_summary.time,
+					   .thread = record->gc_summary.thread,
+					   .gc_kind = record->gc_summary.kind == GCPROF_GC_STOPS
+							      ? GCPROF_GC_MINOR
+							      : record->gc_summary.kind};
 	case RECORD_gc_cycle:
 	case RECORD_heap_site:
-		return asked_of_process(record);
+		return properties_of_process(record);
 	default:
-		return (struct asked){.time = record->gc_end.time,
-				      .thread = record->gc_end.thread,
-				      .gc_kind = record->gc_end.kind};
+		return (struct properties){.time = record->gc_end.time,
+					   .thread = record->gc_end.thread,
+					   .gc_kind = record->gc_end.kind};
 	}
 }
 
-static bool is_in_phase(const char *value, const struct world *world, const struct asked *event)
+static bool is_in_phase(const char *value, const struct world *world,
+			const struct properties *event)
 {
 	static const char *const kinds[] = {"mutator", "minor", "major", "major", "minor", "gc"};
 	static const char *const phases[] = {"", "scanning", "marking", "sweeping", "finalizing"};
@@ -353,7 +354,7 @@ static bool is_in_phase(const char *value, const struct world *world, const stru
 }
 
 static bool is_during(const struct filter_term *term, bool stack_matches,
-		      const struct selection *selection, const struct asked *event)
+		      const struct selection *selection, const struct properties *event)
 {
 	const char *name;
 
@@ -368,7 +369,7 @@ static bool is_during(const struct filter_term *term, bool stack_matches,
 }
 
 static bool holds(const struct selection *selection, size_t i, const struct world *world,
-		  const struct asked *event)
+		  const struct properties *event)
 {
 	const struct filter_term *term = &selection->filter->terms[i];
 	uint16_t bits = bits_of(&selection->stacks, event->stack);
@@ -402,10 +403,10 @@ static bool holds(const struct selection *selection, size_t i, const struct worl
 bool selection_admits(const struct selection *selection, const struct world *world,
 		      const struct event *event)
 {
-	struct asked asked = asked_of(event);
+	struct properties properties = properties_of(event);
 
 	for (size_t i = 0; i < selection->filter->count; i++)
-		if (holds(selection, i, world, &asked) == selection->filter->terms[i].negated)
+		if (holds(selection, i, world, &properties) == selection->filter->terms[i].negated)
 			return false;
 	return true;
 }
@@ -425,9 +426,9 @@ bool selection_admits_thread(const struct selection *selection, uint64_t thread)
 	return true;
 }
 
-/* Does the term hold for each call of this kind, or for none? False: it depends. */
+/* Does the term hold for all calls of this kind, or for none? False: it depends on the call. */
 static bool is_decided(const struct selection *selection, size_t i, uint64_t process,
-		       const struct asked *call, bool *held)
+		       const struct properties *call, bool *held)
 {
 	const struct filter_term *term = &selection->filter->terms[i];
 
@@ -441,7 +442,7 @@ static bool is_decided(const struct selection *selection, size_t i, uint64_t pro
 		return true;
 	case FILTER_TYPE:
 	case FILTER_REASON:
-		return true; /* calls have none */
+		return true; /* calls have neither */
 	default:
 		return false;
 	}
@@ -450,8 +451,8 @@ static bool is_decided(const struct selection *selection, size_t i, uint64_t pro
 enum selection_verdict selection_of_calls(const struct selection *selection, uint64_t process,
 					  uint64_t number)
 {
-	const struct asked call = {.is_syscall = true,
-				   .number = number & SYSCALL_NUMBER_COMPAT ? UINT64_MAX : number};
+	const struct properties call = {
+		.is_syscall = true, .number = number & SYSCALL_NUMBER_COMPAT ? UINT64_MAX : number};
 	enum selection_verdict verdict = SELECTION_ALL;
 
 	for (size_t i = 0; i < selection->filter->count; i++) {

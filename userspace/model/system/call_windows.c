@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_windows.c: estimates of system calls that were made outside of tracing windows. */
+/* call_windows.c: estimates system calls made outside of tracing windows. */
 #include "call_windows.h"
 
 #include <errno.h>
@@ -10,58 +10,65 @@
 #include "../world/arena.h"
 #include "../world/tasks.h"
 
-/* In place of a process, of each recording. */
-#define POOL(recording) (UINT64_MAX - 2 * (recording))   /* all with less than CPU_MIN in windows */
-#define SUMS(recording) (UINT64_MAX - 2 * (recording)-1) /* all */
+/* Used in place of a process id, per recording. */
+#define POOL(recording) \
+	(UINT64_MAX - 2 * (recording)) /* processes with less than CPU_MIN in windows */
+#define SUMS(recording) (UINT64_MAX - 2 * (recording)-1) /* all processes */
 
-#define CALL_NONE (CALL_ALL - 1) /* in place of a call: the set itself */
+#define CALL_NONE (CALL_ALL - 1) /* as a call number: the set itself */
 
-#define SLOWER_MAX 16.0 /* tracing does not slow down more: then the figures are wrong */
-/* How well the cost of tracing a call is known, relative to it. */
-#define COST_DOUBT 0.6
-/* What tracing pushes out of the caches makes the program itself slower: by this part of its own
- * time, at most by so many times the cost of tracing. It may be nothing, or twice as much. */
+#define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
+/* Relative uncertainty of the cost of tracing a call. */
+#define COST_UNCERTAINTY 0.6
+/*
+ * Tracing evicts the program from the caches. This slows it down by a share of its own time, at
+ * most by a multiple of the cost of tracing. The actual slowdown may be zero or twice as much.
+ */
 #define CACHE_SHARE     0.1
 #define CACHE_TIMES_MAX 2
-/* ns of CPU time in windows: less says little, and waits for the next one. */
+/* ns of CPU time in windows. With less, a process is counted with its next window. */
 #define CPU_MIN 1e6
-/* So much of a window counts in the next one as well, or for a gap without one: that waits for so
- * many of other processes. */
+/*
+ * Share of a window that also counts in the next one, or in a gap that no window follows. A gap
+ * waits for at most so many windows of other processes.
+ */
 #define KEPT      0.0625
 #define WAITS_MAX 64
-/* Of few samples, the variance between them is taken to be larger by this, divided by as many. */
+/* With few samples, their variance is raised by this divided by their number. */
 #define FEW 3
 
-/* What is estimated of one call over all processes. */
+/* Estimates of one call over all processes. */
 struct call_sum {
 	double more[CALL_FIGURES]; /* in the gaps */
-	/* Of the samples that it is estimated from, and of them with the CPU time of their gaps. */
+	/* Sums over the samples: squares, and products with the CPU time of their gaps. */
 	double squares[CALL_FIGURES], products[CALL_FIGURES];
-	double sample[CALL_FIGURES]; /* the last of them, and its number */
+	double sample[CALL_FIGURES]; /* latest sample, and its number */
 	uint64_t number;
-	double doubt[CALL_FIGURES]; /* tracing may have cost more, or less */
+	double uncertainty[CALL_FIGURES]; /* uncertainty of the cost of tracing */
 	double traced[CALL_FIGURES];
 };
 
 /* One call in one process. */
 struct window_total {
-	double fresh[CALL_FIGURES]; /* since the last window, and what is kept of that */
+	double fresh[CALL_FIGURES]; /* since the last window, plus what was kept */
 	struct call_sum *sum;
-	struct window_total *next; /* of the process */
+	struct window_total *next; /* same process */
 };
 
 struct window_process {
 	uint64_t traced, untraced; /* CPU time so far, ns */
-	double cpu, gap;           /* in windows, and in the gap before: since the last one */
-	double pooled;             /* in gaps in which it was in the pool */
-	double more[CALL_FIGURES]; /* in the other gaps */
+	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
+	double pooled;             /* CPU time in gaps while it was in the pool */
+	double more[CALL_FIGURES]; /* estimate for the other gaps */
 	struct window_total *totals;
-	struct window_process *next; /* of those with CPU time of late */
-	unsigned waits;              /* windows since it is one of these; 0: it is none */
+	struct window_process *next; /* in the list of processes with recent CPU time */
+	unsigned waits;              /* windows since it joined that list; 0: not in it */
 };
 
-/* A call in a process, one in all, or a process (CALL_ALL), made if it has a size. NULL: there is
- * none, or no memory. */
+/*
+ * A call in a process, a call over all, or a process (CALL_ALL). Created if `size` is not 0.
+ * NULL: not found, or no memory.
+ */
 static void *item_get(const struct call_windows *windows, uint64_t process, uint64_t call,
 		      size_t size)
 {
@@ -111,7 +118,7 @@ void call_windows_free(struct call_windows *windows)
 	arena_free(windows->arena);
 }
 
-/* --- what the profile says ------------------------------------------------------ */
+/* --- input from the profile ------------------------------------------------------ */
 
 static int add_calls(struct call_windows *windows, struct window_set *set, uint64_t id,
 		     uint64_t call, const double more[CALL_FIGURES])
@@ -184,11 +191,11 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
 	return 0;
 }
 
-/* --- a window is over ------------------------------------------------------------- */
+/* --- the end of a window --------------------------------------------------------- */
 
-/* What a sample has of a call in several processes is one figure. */
+/* Adds a process's estimates. A call in several processes is one value of the sample. */
 static void add_figures(const struct window_set *windows, struct call_sum *sum,
-			const double more[CALL_FIGURES], double doubt)
+			const double more[CALL_FIGURES], double uncertainty)
 {
 	if (sum->number != windows->sample)
 		memset(sum->sample, 0, sizeof(sum->sample));
@@ -198,22 +205,25 @@ static void add_figures(const struct window_set *windows, struct call_sum *sum,
 		sum->sample[i] += more[i];
 		sum->more[i] += more[i];
 		sum->products[i] += more[i] * windows->gap;
-		sum->doubt[i] += more[i] * doubt;
+		sum->uncertainty[i] += more[i] * uncertainty;
 	}
 }
 
-/* What a process did in windows stands for its gap, by its own CPU time: without that of tracing.
+/*
+ * Estimates a process's gap from its windows, in proportion to CPU time, after subtracting the
+ * cost of tracing.
  */
 static void close_process(struct window_set *windows, struct window_process *process)
 {
-	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, doubt;
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own,
+	       uncertainty;
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
 	left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
 	caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
 	own = fmax(left - caches, 1);
-	doubt = (COST_DOUBT * fmin(tracing, process->cpu) + caches) / own;
+	uncertainty = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
 		double more[CALL_FIGURES];
 
@@ -222,15 +232,17 @@ static void close_process(struct window_set *windows, struct window_process *pro
 			total->fresh[i] *= kept;
 			process->more[i] += more[i];
 		}
-		add_figures(windows, total->sum, more, doubt);
-		add_figures(windows, windows->all, more, doubt);
+		add_figures(windows, total->sum, more, uncertainty);
+		add_figures(windows, windows->all, more, uncertainty);
 	}
 	windows->own += fmin(own, process->gap);
 	process->cpu *= kept;
 	process->gap = 0;
 }
 
-/* Of those that have so much CPU time in windows, or waited for it that long, one sample is taken.
+/*
+ * Takes a sample of the processes that have at least `least` CPU time in windows, or have waited
+ * for `waits` windows.
  */
 static void take_sample(struct window_set *windows, double least, unsigned waits)
 {
@@ -268,7 +280,7 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	*gap = set->end;
 	if (record->end <= record->begin || record->begin < set->end)
 		return -EBADMSG;
-	/* Where the first window begins the recording does: there is no gap before it. */
+	/* The first window starts with the recording, so no gap precedes it. */
 	set->gaps_ns += set->end ? (double)(record->begin - set->end) : 0;
 	set->windows += record->begin > set->end;
 	set->traced_ns += (double)(record->end - record->begin);
@@ -310,7 +322,7 @@ double call_windows_of(const struct call_windows *windows, uint64_t recording, u
 	       set->pool->more[figure] * process->pooled / fmax(set->pool->pooled, 1);
 }
 
-/* By how far samples are from the rate of all, and by what each is itself where they are few. */
+/* The deviation of the samples from the overall rate, plus their own variance if they are few. */
 static double variance(const struct window_set *windows, const struct call_sum *sum, int figure)
 {
 	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
@@ -321,21 +333,21 @@ static double variance(const struct window_set *windows, const struct call_sum *
 	       (1 + windows->own / windows->gaps);
 }
 
-/* What is estimated of a call in the gaps of one recording, of which `traced` were traced. */
+/* Adds the estimate for a call in the gaps of one recording, where `traced` were traced. */
 static bool estimate_set(const struct window_set *set, const struct call_sum *sum,
 			 enum call_figure figure, double traced, struct tally *out)
 {
 	struct tally tally = {0};
-	double doubt;
+	double uncertainty;
 
 	if (set->gaps_ns <= 0 || set->gaps <= 0 || !sum)
 		return false;
 	tally.value = sum->more[figure];
-	doubt = sum->doubt[figure];
-	/* While calls wait the clock is the better scale. */
+	uncertainty = sum->uncertainty[figure];
+	/* For waiting calls, wall time is the better scale. */
 	if (figure == CALL_NS)
-		doubt += fabs(traced * set->gaps_ns / set->traced_ns - tally.value);
-	tally.variance = variance(set, sum, figure) + pow(doubt / ESTIMATE_Z, 2);
+		uncertainty += fabs(traced * set->gaps_ns / set->traced_ns - tally.value);
+	tally.variance = variance(set, sum, figure) + pow(uncertainty / ESTIMATE_Z, 2);
 	tally_merge(out, &tally);
 	return true;
 }

@@ -15,23 +15,23 @@
 
 #define NS_MAX (UINT64_C(1) << 62)
 
-/* Of one call over all processes. */
+/* One call over all processes. */
 struct division {
-	struct call sum; /* figures that have no interval, percentiles */
+	struct call sum; /* figures without intervals; percentiles */
 	double value[CALL_FIGURES];
-	double below[CALL_FIGURES], above[CALL_FIGURES]; /* how far it may be off, squared */
-	struct share count, time;                        /* of all processes whose records decide */
-	double all;                                      /* calls that were seen, selected or not */
-	double left_out; /* calls of which it is not known how many are selected */
+	double below[CALL_FIGURES], above[CALL_FIGURES]; /* squared deviations */
+	struct share count, time; /* over all processes with records that decide */
+	double all;               /* traced calls, selected or not */
+	double left_out;          /* calls of which an unknown part is selected */
 };
 
 struct dividing {
 	const struct syscalls *syscalls;
 	struct world *world;
-	struct division *items; /* by number as in `index`, from 1 */
+	struct division *items; /* item 0 is unused; see `index` */
 	size_t count, capacity;
 	struct map *index;
-	bool timed; /* what is selected lies in time that was traced */
+	bool timed; /* the selected time was traced */
 };
 
 static struct division *division_of(struct dividing *dividing, uint64_t number)
@@ -48,24 +48,24 @@ static struct division *division_of(struct dividing *dividing, uint64_t number)
 	return &dividing->items[*item];
 }
 
-/* A total, and what its records say. */
-struct dividend {
+/* A total and its records. */
+struct call_figures {
 	uint64_t process, number;
-	const struct call *total;   /* NULL: there are records only */
-	const struct call *records; /* NULL: there are none */
+	const struct call *total;   /* NULL: only records exist */
+	const struct call *records; /* NULL: no records */
 };
 
-static double calls_in(const struct dividend *dividend)
+static double calls_in(const struct call_figures *figures)
 {
-	double total = dividend->total ? (double)dividend->total->count : 0;
-	double records = dividend->records ? (double)dividend->records->part.records : 0;
+	double total = figures->total ? (double)figures->total->count : 0;
+	double records = figures->records ? (double)figures->records->part.records : 0;
 
 	return fmax(total, records);
 }
 
-static bool has_all_records(const struct dividend *dividend)
+static bool has_all_records(const struct call_figures *figures)
 {
-	return dividend->records && (double)dividend->records->part.records >= calls_in(dividend);
+	return figures->records && (double)figures->records->part.records >= calls_in(figures);
 }
 
 static void add_value(struct division *division, struct process *process, enum call_figure figure,
@@ -92,11 +92,11 @@ static void add_exactly(struct division *division, struct process *process, cons
 			  &(struct estimate){values[figure], values[figure], values[figure]});
 	call_merge(&division->sum, call);
 	division->sum.count -= call->count - seen;
-	/* Those that are selected are counted by their own records. */
+	/* Selected waits are counted from their own records. */
 	division->sum.waits = division->sum.wait_ns = 0;
 }
 
-/* `whole` times the share; where none of the calls has a record, as in other processes. */
+/* Adds `whole` times the share. Calls without any record use the share of the other processes. */
 static void add_share(struct division *division, struct process *process, enum call_figure figure,
 		      double whole, const struct share *share)
 {
@@ -110,8 +110,7 @@ static void add_share(struct division *division, struct process *process, enum c
 	add_value(division, process, figure, &part);
 }
 
-/* Figures without intervals, and percentiles, are those of the records, made as large as `scale`.
- */
+/* Adds the figures without intervals, and percentiles. They come from the records, scaled. */
 static void add_records(struct division *division, const struct call *records, double scale)
 {
 	const struct call_part *part = &records->part;
@@ -124,10 +123,10 @@ static void add_records(struct division *division, const struct call *records, d
 }
 
 static void add_estimated(struct division *division, struct process *process,
-			  const struct dividend *dividend)
+			  const struct call_figures *figures)
 {
-	const struct call *records = dividend->records;
-	double whole = calls_in(dividend);
+	const struct call *records = figures->records;
+	double whole = calls_in(figures);
 	bool any = records != NULL;
 
 	if (any ? records->part.unknown : division->count.all <= 0) {
@@ -136,44 +135,43 @@ static void add_estimated(struct division *division, struct process *process,
 	}
 	add_share(division, process, CALL_COUNT, whole,
 		  any ? &records->part.count : &division->count);
-	add_share(division, process, CALL_NS,
-		  dividend->total ? (double)dividend->total->total_ns : 0,
+	add_share(division, process, CALL_NS, figures->total ? (double)figures->total->total_ns : 0,
 		  any ? &records->part.time : &division->time);
 	if (any)
 		add_records(division, records, whole / records->part.count.all);
 }
 
-/* Only some of the calls that are short were recorded, at random; or none, and not by chance. */
+/* Were short calls recorded at random? If not, only slow ones or none were recorded. */
 static bool is_sampled(const struct world *world)
 {
 	return world->model->run.syscall_rate > 0;
 }
 
 static void divide(struct dividing *dividing, struct division *division,
-		   const struct dividend *dividend)
+		   const struct call_figures *figures)
 {
 	struct world *world = dividing->world;
-	struct process *process = tasks_find_process(&world->tasks, dividend->process);
+	struct process *process = tasks_find_process(&world->tasks, figures->process);
 	enum selection_verdict verdict = selection_of_calls(dividing->syscalls->selection,
-							    dividend->process, dividend->number);
+							    figures->process, figures->number);
 
 	if (verdict == SELECTION_NONE)
 		return;
 	if (verdict == SELECTION_ALL)
-		add_exactly(division, process,
-			    dividend->total ? dividend->total : dividend->records,
-			    (uint64_t)calls_in(dividend));
-	else if (has_all_records(dividend))
-		add_exactly(division, process, dividend->records, dividend->records->count);
+		add_exactly(division, process, figures->total ? figures->total : figures->records,
+			    (uint64_t)calls_in(figures));
+	else if (has_all_records(figures))
+		add_exactly(division, process, figures->records, figures->records->count);
 	else if (!is_sampled(world))
-		division->left_out += calls_in(dividend);
+		division->left_out += calls_in(figures);
 	else
-		add_estimated(division, process, dividend);
+		add_estimated(division, process, figures);
 }
 
-/* Each total with its records, and records without a total. */
-static int each(struct dividing *dividing,
-		void (*deal)(struct dividing *, struct division *, const struct dividend *))
+/* Calls `visit` for each total with its records, and for records without a total. */
+static int for_each_call(struct dividing *dividing,
+			 void (*visit)(struct dividing *, struct division *,
+				       const struct call_figures *))
 {
 	const struct syscalls *syscalls = dividing->syscalls;
 	const struct calls *tables[] = {&syscalls->totals, &syscalls->records};
@@ -186,32 +184,32 @@ static int each(struct dividing *dividing,
 
 		while (map_next(tables[records]->index, &cursor, &key, &item)) {
 			const struct call *call = &tables[records]->items[*item];
-			const uint64_t *rival = map_get(others->index, key);
-			const struct call *other = rival ? &others->items[*rival] : NULL;
-			struct dividend dividend = {*(const uint64_t *)key, call->number,
-						    records ? NULL : call, records ? call : other};
+			const uint64_t *match = map_get(others->index, key);
+			const struct call *other = match ? &others->items[*match] : NULL;
+			struct call_figures figures = {*(const uint64_t *)key, call->number,
+						       records ? NULL : call,
+						       records ? call : other};
 			struct division *division = division_of(dividing, call->number);
 
 			if (!division)
 				return -ENOMEM;
 			if (!records || !other)
-				deal(dividing, division, &dividend);
+				visit(dividing, division, &figures);
 		}
 	}
 	return 0;
 }
 
-/* What is known before anything is divided: all calls there are, and the shares of all processes.
- */
+/* First pass: counts all calls, and merges the shares of all processes. */
 static void prepare(struct dividing *dividing, struct division *division,
-		    const struct dividend *dividend)
+		    const struct call_figures *figures)
 {
-	const struct call *records = dividend->records;
+	const struct call *records = figures->records;
 
-	division->all += calls_in(dividend);
+	division->all += calls_in(figures);
 	if (!records || records->part.unknown ||
-	    selection_of_calls(dividing->syscalls->selection, dividend->process,
-			       dividend->number) != SELECTION_SOME)
+	    selection_of_calls(dividing->syscalls->selection, figures->process, figures->number) !=
+		    SELECTION_SOME)
 		return;
 	share_merge(&division->count, &records->part.count);
 	share_merge(&division->time, &records->part.time);
@@ -225,7 +223,7 @@ static struct estimate estimate_of(const struct division *division, enum call_fi
 				 value + sqrt(division->above[figure])};
 }
 
-/* As many times more as there are with those that were not traced. */
+/* Raises an estimate by the same factor as the total including untraced calls. */
 static void scale(struct estimate *estimate, const struct estimate *whole, double seen)
 {
 	double times = seen > 0 ? whole->value / seen : 1;
@@ -331,8 +329,8 @@ int divide_finish(const struct syscalls *syscalls, struct world *world)
 	int error = dividing.index ? 0 : -ENOMEM;
 
 	dividing.timed = selection_has_time(syscalls->selection->filter, 0, UINT64_MAX);
-	error = error ? error : each(&dividing, prepare);
-	error = error ? error : each(&dividing, divide);
+	error = error ? error : for_each_call(&dividing, prepare);
+	error = error ? error : for_each_call(&dividing, divide);
 	error = error ? error : put_rows(&dividing);
 	free(dividing.items);
 	map_free(dividing.index);

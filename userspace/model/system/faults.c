@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* faults.c: page faults, by stack and by what their threads were doing. */
+/* faults.c: page faults, by stack and by the thread's phase. */
 #include "faults.h"
 
 #include <errno.h>
 
 #include "../world/world.h"
 
-/* No thread takes more in its life; keeps sums of records that lie from wrapping round. */
+/* No thread has more in its life. Keeps the sums of false records from wrapping around. */
 #define FAULTS_MAX (UINT64_C(1) << 48)
 
 int faults_record(struct world *world, const struct event *event)
@@ -51,7 +51,7 @@ struct record_fault faults_unrecorded(const struct world *world, const struct re
 			thread->recorded_faults.minor || thread->recorded_faults.major;
 	struct record_fault rest = {.time = usage->time, .thread = usage->thread};
 
-	/* What a filter selects of them is not known. */
+	/* The part that a filter selects is unknown. */
 	if (world->filtered || !recorded)
 		return rest;
 	rest.minor = beyond(thread->minor_faults, thread->recorded_faults.minor);

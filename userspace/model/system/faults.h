@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* faults.h: page faults, by stack and by what their threads were doing. */
+/* faults.h: page faults, by stack and by the thread's phase. */
 #ifndef GCPROF_MODEL_FAULTS_H
 #define GCPROF_MODEL_FAULTS_H
 
@@ -11,13 +11,13 @@ struct world;
 int faults_record(struct world *world, const struct event *event);
 
 /*
- * A thread's faults behind its last one with a record, as a record that has neither stack nor
- * address. It stands for none where faults were not recorded or a filter selects among them, and
- * before the thread's usage was taken.
+ * A thread's faults after its last fault record, as a record without stack and address. It counts
+ * none if faults were not recorded, if a filter is in use, or before the thread's usage record
+ * was read.
  */
 struct record_fault faults_unrecorded(const struct world *world, const struct record_usage *usage);
 
-/* Adds these to the sums. */
+/* Adds these faults to the sums. */
 void faults_usage(struct world *world, const struct record_usage *usage);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* run.c: what a profile says of the recording as a whole, and the CPU time of its threads. */
+/* run.c: facts about the recording as a whole, and the CPU time of its threads. */
 #include "run.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ int run_meta(struct world *world, const struct record_meta *record)
 	return 0;
 }
 
-/* Words that are empty or blank do not show. */
+/* Empty or blank words are omitted. */
 static int extend_command_line(struct run *run, struct arena *arena, struct bytes text)
 {
 	const char *word = line_clean(arena, text);
@@ -140,7 +140,7 @@ int run_finish(struct run *run, struct world *world)
 		out->wall = selection_time(run->selection->filter, out->duration);
 	if (run->clock_realtime)
 		out->realtime = run->clock_realtime + (out->start - run->clock_monotonic);
-	/* Rounding, and samples of several threads that share their time. */
+	/* Corrects rounding, and samples of several threads that share their time. */
 	if (run->unsampled > 0)
 		cpu->no_samples_ns = (uint64_t)run->unsampled;
 	cpu->on_cpu_ns += cpu->no_samples_ns;

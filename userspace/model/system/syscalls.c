@@ -51,7 +51,7 @@ void syscalls_free(struct syscalls *syscalls)
 	map_free(syscalls->cpu);
 }
 
-/* The item of a call, made if need be; NULL: no memory. Valid until the next one is made. */
+/* The item of a call, created if needed; NULL: no memory. Valid until the next one is created. */
 static struct call *calls_get(struct calls *calls, uint64_t process, uint64_t number)
 {
 	struct call_key key = {process, number};
@@ -129,7 +129,7 @@ int syscalls_record(struct syscalls *syscalls, struct world *world, const struct
 	return 0;
 }
 
-/* Whether something is selected of a gap. */
+/* Notes whether the filter selects time in a gap. */
 static void note_gap(const struct syscalls *syscalls, struct model *model, uint64_t from,
 		     uint64_t to)
 {
@@ -220,18 +220,19 @@ void call_merge(struct call *into, const struct call *from)
 }
 
 /*
- * A walk over the calls of processes: totals, or records where these count more, as at the end of a
- * profile that was cut off. In one file of several totals are the last word: their figures and the
- * records do not change files at the very same moment.
+ * Iterates over the calls of processes: totals, or records if these count more, as at the end of
+ * a truncated profile. In a split recording totals always take precedence, because their figures
+ * and the records do not change files at the same moment.
  */
 struct counted {
 	const struct syscalls *syscalls;
-	bool records; /* those with more than their total; else totals with as many at least */
-	bool part;    /* of a recording in several files: those without a total, else all totals */
+	bool records; /* calls with more records than their total; else totals with at least as many
+		       */
+	bool part;    /* split recording: records only without a total, and all totals */
 	size_t cursor;
 };
 
-/* The next one and its process; NULL at the end. */
+/* The next call and its process; NULL at the end. */
 static const struct call *next_counted(struct counted *walk, uint64_t *process)
 {
 	const struct calls *calls = walk->records ? &walk->syscalls->records
@@ -243,10 +244,10 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 
 	while (map_next(calls->index, &walk->cursor, &key, &item)) {
 		const struct call *call = &calls->items[*item];
-		const uint64_t *rival = map_get(others->index, key);
-		uint64_t other = rival ? others->items[*rival].count : 0;
+		const uint64_t *match = map_get(others->index, key);
+		uint64_t other = match ? others->items[*match].count : 0;
 
-		if (rival &&
+		if (match &&
 		    (walk->part ? walk->records
 				: other > call->count || (other == call->count && walk->records)))
 			continue;
@@ -258,7 +259,7 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 	return NULL;
 }
 
-/* Adds up in `sums`, under process 0. */
+/* Merges the calls of all processes into `sums`, under process 0. */
 static int merge_all(struct calls *sums, struct counted walk)
 {
 	const struct call *call;
@@ -274,8 +275,8 @@ static int merge_all(struct calls *sums, struct counted walk)
 	return 0;
 }
 
-/* Each process gets its calls, and what it is estimated to have made while it was not traced. */
-static void share_out(struct tasks *tasks, struct counted walk)
+/* Adds calls to their processes; the next function adds the estimates for gaps. */
+static void add_to_processes(struct tasks *tasks, struct counted walk)
 {
 	const struct call *call;
 	uint64_t id;
@@ -290,7 +291,7 @@ static void share_out(struct tasks *tasks, struct counted walk)
 	}
 }
 
-static void share_out_gaps(struct tasks *tasks, const struct call_windows *windows)
+static void add_gaps_to_processes(struct tasks *tasks, const struct call_windows *windows)
 {
 	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
 		struct process *process = tasks_find_process(tasks, id);
@@ -302,7 +303,7 @@ static void share_out_gaps(struct tasks *tasks, const struct call_windows *windo
 	}
 }
 
-/* The middle of the bucket in which this percentile lies, not above the greatest value. */
+/* The middle of the bucket with this percentile, limited to the maximum. */
 static uint64_t percentile(const struct call *call, uint64_t percent)
 {
 	uint64_t count = 0, seen = 0, rank;
@@ -344,7 +345,7 @@ static int by_total(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Sums of estimates end where integers do. */
+/* Saturates: estimates may exceed 64 bits. */
 static uint64_t plus(uint64_t seen, double more)
 {
 	double sum = (double)seen + more;
@@ -394,7 +395,7 @@ static void scale(uint64_t *figure, double times)
 	*figure = plus(*figure, (double)*figure * times);
 }
 
-/* Adds what was not traced. All but counts and times is as many times more as these are. */
+/* Adds untraced calls. The other figures are scaled by the same factors as counts and times. */
 static void estimate_row(const struct call_windows *windows, struct model_syscall *row)
 {
 	double count = (double)row->count, time = (double)row->total_ns, more, longer;
@@ -435,7 +436,7 @@ static int add_rows(const struct calls *sums, const struct call_windows *windows
 	return 0;
 }
 
-/* `sum` of all rows, of which what was not traced is known only within an interval. */
+/* Estimate for the `sum` of all rows. Only its untraced part has an interval. */
 static struct estimate estimate_sum(const struct call_windows *windows, enum call_figure figure,
 				    double sum)
 {
@@ -469,7 +470,7 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 	for (size_t i = 0; i < syscalls->n_slow; i++) {
 		const struct record_syscall *record = &syscalls->slow[i];
 		const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
-		const char *text = syscall_tell(world, syscall_of_record(world, record));
+		const char *text = syscall_to_text(world, syscall_of_record(world, record));
 
 		if (!text)
 			return -ENOMEM;
@@ -486,7 +487,7 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 	return 0;
 }
 
-/* All of them. */
+/* Makes rows for the whole profile. */
 static int add_all(const struct syscalls *syscalls, struct world *world)
 {
 	const bool part = world->model->run.part && world->model->state == PROFILE_COMPLETE;
@@ -497,8 +498,8 @@ static int add_all(const struct syscalls *syscalls, struct world *world)
 	for (int i = 0; i < 2 && !error; i++)
 		error = merge_all(&sums, walks[i]);
 	for (int i = 0; i < 2 && !error; i++)
-		share_out(&world->tasks, walks[i]);
-	share_out_gaps(&world->tasks, &syscalls->windows);
+		add_to_processes(&world->tasks, walks[i]);
+	add_gaps_to_processes(&world->tasks, &syscalls->windows);
 	if (!error)
 		error = add_rows(&sums, &syscalls->windows, world->model);
 	calls_free(&sums);

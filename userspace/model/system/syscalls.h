@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* syscalls.h: system calls, summed over processes; names of their numbers. */
+/* syscalls.h: system calls, summed over processes. */
 #ifndef GCPROF_SYSCALLS_H
 #define GCPROF_SYSCALLS_H
 
@@ -13,13 +13,14 @@ struct map;
 struct selection;
 struct world;
 
-/* Of one call in one process, or of one call in all. */
+/* Figures of one call, in one process or in all. */
 struct call {
-	uint64_t number; /* bit 31: of the 32-bit table */
+	uint64_t number; /* bit 31: from the 32-bit table */
 	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns;
 	uint64_t waits, wait_ns, wait_max;   /* off the CPU; only in totals */
-	uint64_t histogram[SYSCALL_BUCKETS]; /* of records: each as often as it stands for */
-	struct call_part part;               /* of records, where some are selected */
+	uint64_t histogram[SYSCALL_BUCKETS]; /* of records, each weighted by the calls it stands for
+					      */
+	struct call_part part;               /* of records, for selections */
 };
 
 struct calls {
@@ -28,7 +29,7 @@ struct calls {
 	struct map *index; /* {process, number} -> number of the item */
 };
 
-/* Totals that the kernel side kept, and sums of the records themselves. */
+/* Totals from the kernel side, and sums over the records. */
 struct syscalls {
 	const struct selection *selection;      /* NULL: everything */
 	struct record_syscall slow[SLOW_CALLS]; /* longest first */
@@ -36,13 +37,13 @@ struct syscalls {
 	struct calls totals;
 	struct calls records;
 	struct call_windows windows;
-	struct map *cpu; /* number -> CPU time in the call by timer samples, ns */
+	struct map *cpu; /* call number -> CPU time in the call from timer samples, ns */
 };
 
 /* Adds figures and histogram. */
 void call_merge(struct call *into, const struct call *from);
 
-/* As it is, without estimates. The name is NULL without memory. */
+/* Row without estimates. The name is NULL if there is no memory. */
 struct model_syscall syscall_row(const struct call *call, const struct model *model);
 
 /* The selection is borrowed; NULL: everything. */
@@ -58,18 +59,18 @@ int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
 int syscalls_window(struct syscalls *syscalls, struct world *world,
 		    const struct record_call_window *record);
 
-/* A timer sample: of the call that its thread was in. 0 or -ENOMEM. */
+/* A timer sample: adds it to the call that its thread was in. 0 or -ENOMEM. */
 int syscalls_cpu(struct syscalls *syscalls, const struct event *event);
 
 /*
- * Rows into the model. For each call of each process the kernel's total counts; the records instead
- * where there are more of them, as after the recorder was killed between two totals. What was not
- * traced is estimated (call_windows.h). Without rows where only a part of the profile is selected:
- * divide_finish() makes them. 0 or -ENOMEM.
+ * Fills the model's rows. For each call of each process the kernel's total counts. The records
+ * count instead if there are more of them, for example if the recorder was killed between two
+ * totals. Untraced calls are estimated (call_windows.h). With a filter, divide_finish() makes the
+ * rows instead. 0 or -ENOMEM.
  */
 int syscalls_sum(struct syscalls *syscalls, struct world *world);
 
-/* Once there are rows: sorts them, adds their CPU time, and the slow calls. 0 or -ENOMEM. */
+/* Call when rows exist: sorts them, adds their CPU time, and adds the slow calls. 0 or -ENOMEM. */
 int syscalls_finish(const struct syscalls *syscalls, struct world *world);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.c: time off the CPU, by what threads waited for and by thread. */
+/* waits.c: time off the CPU, by cause and by thread. */
 #include "waits.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct wait_sum {
 	uint64_t count, total_ns, max_ns, queued_ns;
 };
 
-/* As `number` of those that no record tells apart. */
+/* In place of a call number: calls that no record tells apart. */
 #define NUMBER_NONE UINT64_MAX
 
 _Static_assert((int)WAIT_KINDS == (int)WAIT_REASONS, "a reason is missing");
@@ -51,7 +51,7 @@ void waits_free(struct waits *waits)
 	map_free(waits->index);
 }
 
-/* Only calls have numbers that matter. NULL: no memory. */
+/* Numbers only matter for calls. NULL: no memory. */
 static struct wait_sum *waits_get(struct waits *waits, uint64_t reason, uint64_t number)
 {
 	struct wait_key key = {reason, reason == WAIT_CALL ? number : NUMBER_NONE};
@@ -120,7 +120,7 @@ int waits_usage(struct world *world, const struct record_usage *record)
 
 	if (!thread || thread->ended)
 		return -EBADMSG;
-	/* A total cannot be divided by what is selected. */
+	/* Totals cannot be divided by a filter. */
 	if (world->filtered)
 		return 0;
 	thread->ended = true;
@@ -138,10 +138,10 @@ int waits_usage(struct world *world, const struct record_usage *record)
 	return 0;
 }
 
-/* The totals of calls are exact; records of waits are all there is where those are missing. */
+/* Totals of calls are exact. Where they are missing, records of waits are used. */
 static int take_totals(struct waits *waits, const struct model *model)
 {
-	/* Figures and records do not change files at the very same moment. */
+	/* In a split recording, figures and records do not change files at the same moment. */
 	const bool part = model->run.part && model->state == PROFILE_COMPLETE;
 
 	for (size_t i = 0; i < model->n_syscalls; i++) {
@@ -162,7 +162,7 @@ static int take_totals(struct waits *waits, const struct model *model)
 	return 0;
 }
 
-/* What threads waited without a record that tells or stands for it. */
+/* Adds waits that are not covered by any record. */
 static int add_unrecorded(struct waits *waits, const struct tasks *tasks)
 {
 	uint64_t count[WAIT_KINDS] = {0}, ns[WAIT_KINDS] = {0}, max[WAIT_KINDS] = {0};
@@ -214,8 +214,8 @@ static int by_total(const void *a, const void *b)
 }
 
 /*
- * What records and the kernel's totals know; 0 if the longest is none of these: older recorders
- * kept no maximum of the waits without a record, and a filter selects among records only.
+ * Maximum from records and the kernel's totals; 0 if that is not the real one. Old recorders kept
+ * no maximum of waits without a record, and a filter selects only among records.
  */
 static uint64_t longest(const struct wait_sum *sum)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.h: time off the CPU, by what threads waited for and by thread. */
+/* waits.h: time off the CPU, by cause and by thread. */
 #ifndef GCPROF_MODEL_WAITS_H
 #define GCPROF_MODEL_WAITS_H
 
@@ -14,7 +14,7 @@ struct wait_sum;
 struct waits {
 	struct wait_sum *items; /* number 0 is none */
 	size_t count, capacity;
-	struct map *index; /* {reason, number of the call} -> number of the item */
+	struct map *index; /* {reason, call number} -> index */
 };
 
 int waits_init(struct waits *waits);
@@ -25,8 +25,8 @@ int waits_record(struct waits *waits, struct world *world, const struct event *e
 int waits_usage(struct world *world, const struct record_usage *record);
 
 /*
- * Rows into the model, once those of system calls are made, whose totals know
- * best. What neither they nor a record tells apart has a row of its own.
+ * Fills the model's rows. Needs the rows of system calls, whose totals take precedence. Waits
+ * that cannot be assigned to a call get a row of their own.
  */
 int waits_finish(struct waits *waits, struct world *world);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wakers.c: which threads ended the waits of others for a futex: who held locks. */
+/* wakers.c: threads that ended other threads' waits for a futex, as lock holders do. */
 #include "wakers.h"
 
 #include <errno.h>

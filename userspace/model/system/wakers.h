@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wakers.h: which threads ended the waits of others for a futex: who held locks. */
+/* wakers.h: threads that ended other threads' waits for a futex, as lock holders do. */
 #ifndef GCPROF_WAKERS_H
 #define GCPROF_WAKERS_H
 
@@ -14,17 +14,17 @@ struct waker;
 struct wakers {
 	struct waker *items;
 	size_t count, capacity;
-	struct map *index; /* thread -> number of its item, from 1 on */
+	struct map *index; /* thread -> index of its item plus 1 */
 };
 
 int wakers_init(struct wakers *wakers);
 void wakers_free(struct wakers *wakers);
 
-/* A wait that is selected. -ENOMEM. */
+/* Adds a selected wait. 0 or -ENOMEM. */
 int wakers_record(struct wakers *wakers, const struct world *world,
 		  const struct record_wait *record);
 
-/* Rows into the model, who kept others longest first. -ENOMEM. */
+/* Fills the model's rows, longest total wait first. 0 or -ENOMEM. */
 int wakers_finish(const struct wakers *wakers, struct world *world);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* allocating.c: which function allocated: the one outside of the allocator's own. */
+/* allocating.c: finds the function that allocated, outside of the allocator's own functions. */
 #include "allocating.h"
 
 #include <string.h>
 
 enum {
-	ALLOCATOR_FRAMES_MAX = 16, /* an allocator's slow path is not deeper */
-	ALLOCATOR_GAP_MAX = 3,     /* frames of other names between two of its own */
+	ALLOCATOR_FRAMES_MAX = 16, /* limit for an allocator's slow path */
+	ALLOCATOR_GAP_MAX = 3,     /* other frames between two of the allocator's */
 };
 
 bool is_allocators_name(const char *name)
@@ -22,8 +22,8 @@ enum allocators allocators_of(const char *name)
 }
 
 /*
- * A runtime called the allocator: which function of the program, or of a library, had it do that?
- * Frames of the runtime's own file are left out, if there is another one outside of them.
+ * For an allocator called by a runtime: finds the caller of the runtime, in the program or a
+ * library. Skips frames of the runtime's own file if there is another frame outside of them.
  */
 static uint32_t skip_runtime(const struct tree *tree, uint32_t stack)
 {

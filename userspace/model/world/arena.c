@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arena.c: memory that is given back all at once, and arrays that grow. */
+/* arena.c: memory that is freed all at once, and growing arrays. */
 #include "arena.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	return data;
 }
 
-/* Big arrays are moved by the kernel without being copied, so they need not grow by much. */
+/* The kernel moves big arrays without copying, so they can grow in small steps. */
 static size_t grown(size_t capacity, size_t item_size)
 {
 	return capacity > BIG_BYTES / item_size ? capacity + capacity / 32 : capacity * 2;

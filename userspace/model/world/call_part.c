@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_part.c: what records of system calls say of all calls: how many each stands for. */
+/* call_part.c: sums over system call records, weighted by the calls that each stands for. */
 #include "call_part.h"
 
 #include "../../../bpf/events.h"
 
-#define STANDS_MAX (UINT64_C(1) << 24) /* the kernel side's records stand for no more */
+#define STANDS_MAX (UINT64_C(1) << 24) /* larger weights are invalid */
 #define NS_MAX     (UINT64_C(1) << 62)
 
 uint64_t call_stands(const struct record_syscall *record)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_part.h: what records of system calls say of all calls: how many each stands for. */
+/* call_part.h: sums over system call records, weighted by the calls that each stands for. */
 #ifndef GCPROF_CALL_PART_H
 #define GCPROF_CALL_PART_H
 
@@ -8,21 +8,21 @@
 #include "../../profile/record.h"
 #include "estimate.h"
 
-/* What the records of one call in one process say of its total. All zero is none. */
+/* What the records of one call in one process say about its total. All zero is empty. */
 struct call_part {
 	uint64_t records;               /* selected or not */
-	bool unknown;                   /* one does not tell what it stands for */
-	struct share count, time;       /* what all stand for, and what is selected of it */
-	double errors, gc_count, gc_ns; /* what is selected, each as many times as it stands for */
+	bool unknown;                   /* a record lacks its weight */
+	struct share count, time;       /* all records weighted, and the selected part */
+	double errors, gc_count, gc_ns; /* selected records, weighted */
 };
 
-/* For how many calls it counts where that is added up: 1 where it is not known. */
+/* Number of calls that the record stands for; 1 if unknown. */
 uint64_t call_stands(const struct record_syscall *record);
 
-/* The duration, times that; at most UINT32_MAX seconds. */
+/* The duration times that number; at most UINT32_MAX seconds. */
 uint64_t call_stands_ns(const struct record_syscall *record);
 
-/* One record more. */
+/* Adds a record. */
 void call_part_add(struct call_part *part, const struct record_syscall *record, bool selected);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* charging.c: what a minor collection costs, fitted; what is live. */
+/* charging.c: the fitted cost of minor collections, and live bytes. */
 #include "charging.h"
 
 #include <math.h>
@@ -21,13 +21,13 @@ void charging_fit(const struct charging *charging, double *fixed_ns, double *ns_
 	if (n <= 0)
 		return;
 	spread = charging->xx - charging->x * charging->x / n;
-	/* Below this the difference is rounding, not spread. */
+	/* Below this, the difference is rounding error. */
 	if (spread > 1e-9 * charging->xx)
 		slope = (charging->xy - charging->x * charging->y / n) / spread;
 	slope = fmax(slope, 0);
 	base = (charging->y - slope * charging->x) / n;
 	if (base < 0) {
-		/* The least squares under a >= 0 lie on its border: a line through 0. */
+		/* With a >= 0 the minimum lies on the border: a line through 0. */
 		base = 0;
 		slope = charging->xx > 0 ? charging->xy / charging->xx : 0;
 	}

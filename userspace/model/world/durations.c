@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* durations.c: durations of one kind of events: each by itself, or as a histogram. */
+/* durations.c: durations of one kind of event, as single values or as a histogram. */
 #include "durations.h"
 
 #include <errno.h>
@@ -55,8 +55,10 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The smallest value that at least this many per cent of all do not exceed; those of which sums
- * are known have the middle of their bucket, or the greatest of them. */
+/*
+ * Nearest-rank percentile. Summed durations count as the middle of their bucket, limited to their
+ * maximum.
+ */
 static uint64_t percentile(const struct durations *sorted, uint64_t percent)
 {
 	uint64_t all = sorted->count + sorted->summed;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* estimate.c: from samples to totals, with 95 % intervals. */
+/* estimate.c: totals from samples, with 95 % intervals. */
 #include "estimate.h"
 
 #include <math.h>
 
 static const double z = ESTIMATE_Z;
 
-/* Objects whose sizes differ have a header and tell their length: none is smaller. */
+/* If sizes differ, objects have a header and a length, so none is smaller. */
 enum { LEAST_SIZE = 16 };
 
 double sample_probability(uint64_t size, uint64_t period)
@@ -34,10 +34,10 @@ void tally_merge(struct tally *into, const struct tally *other)
 
 /*
  * The score interval of a Poisson count, for a sum of different weights. The lower end is that of
- * a count m of equal samples that would be just as uncertain, less half a sample, for the count is
- * discrete. The upper end U solves (U - value)^2 = z^2 * (variance + (U - value) * weight): what
- * was missed adds variance of its own, as much a unit as `weight` says. With the mean weight of
- * what was sampled, U is the upper end for m; without any sample, z^2 * weight.
+ * m equal samples with the same uncertainty, less half a sample because counts are discrete. The
+ * upper end U solves (U - value)^2 = z^2 * (variance + (U - value) * weight): missed objects add
+ * variance, `weight` per unit. With the mean weight of the samples, U is the upper end for m;
+ * without samples it is z^2 * weight.
  */
 static struct estimate interval(const struct tally *tally, double weight)
 {
@@ -82,9 +82,10 @@ void object_tally_merge(struct object_tally *into, const struct object_tally *ot
 }
 
 /*
- * Small objects weigh most and are sampled least, so the smallest may be missing among the samples.
- * They are taken to be as much smaller than the smallest sampled one as that is smaller than the
- * largest: no smaller where all have one size, and as small as objects get where sizes differ much.
+ * Small objects weigh most and are sampled least, so the smallest may be missing from the
+ * samples. A missed one is assumed to be smaller than the smallest sample by the same factor as
+ * that is smaller than the largest. If all samples have one size, this is that size; if sizes
+ * vary much, it is the minimum.
  */
 static uint64_t smallest_missed(const struct object_tally *objects)
 {
@@ -103,7 +104,7 @@ struct estimate object_tally_estimate(const struct object_tally *objects)
 	return interval(&objects->tally, (1 - p) / p);
 }
 
-/* The same interval for a count of 0 is 0 to z^2 samples, and each stands for a period. */
+/* For a count of 0, the same interval is 0 to z^2 samples of one period each. */
 struct estimate estimate_of_nothing(uint64_t period)
 {
 	return (struct estimate){0, 0, z * z * (double)period};

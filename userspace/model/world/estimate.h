@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* estimate.h: from samples to totals, with 95 % intervals. */
+/* estimate.h: totals from samples, with 95 % intervals. */
 /*
  * An object of `size` bytes is sampled with probability p = 1 - exp(-size / period).
  * Each sample therefore stands for 1/p objects of its size (Horvitz and Thompson).
@@ -15,65 +15,68 @@
 
 struct estimate {
 	double value;
-	double low, high; /* 95 % */
+	double low, high; /* 95 % interval */
 };
 
-/* Running sums over samples. All zero is none. */
+/* Running sums over samples. All zero is empty. */
 struct tally {
 	double value;    /* estimated total */
 	double variance; /* and its variance */
-	double observed; /* what the samples themselves add up to: the total is not less */
+	double observed; /* sum of the samples themselves, a lower bound of the total */
 };
 
-/* That an object of `size` bytes is sampled; 1 where the period or the size is not known. */
+/* Probability that an object of `size` bytes is sampled; 1 if the size or the period is unknown. */
 double sample_probability(uint64_t size, uint64_t period);
 
-/* One sample that stands for `value` (bytes, or 1 for objects). */
+/* Adds a sample of `value` (bytes, or 1 for objects), unweighted. */
 void tally_add(struct tally *tally, double value, double probability);
 void tally_merge(struct tally *into, const struct tally *other);
 struct estimate tally_estimate(const struct tally *tally);
 
-/* Running sums over sampled objects that tell how many there are. All zero is none. */
+/* Running sums over sampled objects, to estimate their number. All zero is empty. */
 struct object_tally {
 	struct tally tally;
-	uint64_t smallest, largest; /* sizes that were sampled */
-	double periods;             /* those in force, each times the objects it was in force for */
+	uint64_t smallest, largest; /* sampled sizes */
+	double periods;             /* sum of the periods, each weighted by its objects */
 };
 
-/* A sampled object; `probability` is sample_probability(size, period). */
+/* Adds a sampled object; `probability` is sample_probability(size, period). */
 void object_tally_add(struct object_tally *objects, uint64_t size, uint64_t period,
 		      double probability);
 void object_tally_merge(struct object_tally *into, const struct object_tally *other);
 
-/* The number of objects; its upper end reckons with objects smaller than any that was sampled. */
+/* The number of objects. The upper end allows for objects smaller than any sampled one. */
 struct estimate object_tally_estimate(const struct object_tally *objects);
 
-/* What may have been allocated although no sample was taken at this period. */
+/* Interval of the bytes that were allocated if no sample was taken at this period. */
 struct estimate estimate_of_nothing(uint64_t period);
 
-/* A share: of the sampled objects or bytes, estimated, those that survived. All zero is none. */
+/*
+ * A share: the part of the sampled objects or bytes that survived, for example. All zero is
+ * empty.
+ */
 struct share {
 	double all;      /* estimated objects or bytes */
-	double some;     /* of them, those that count */
+	double some;     /* the part that counts */
 	double variance; /* sum of (1 - p) * (amount / p)^2 */
 };
 
-/* One sample that stands for `amount` (bytes, or 1 for objects) before it is unbiased. */
+/* Adds a sample of `amount` (bytes, or 1 for objects), unweighted. */
 void share_add_amount(struct share *share, bool counts, double amount, double probability);
 
 /* The same for one object. */
 void share_add(struct share *share, bool counts, double probability);
 void share_merge(struct share *into, const struct share *other);
 
-/* Wilson's interval on the effective number of samples; value -1, interval 0..1 if none. */
+/* Wilson's interval on the effective number of samples; without samples value -1, interval 0..1. */
 struct estimate share_estimate(const struct share *share);
 
-/* What of sampled objects of these bytes together is estimated from them. */
+/* Objects and bytes, estimated from a heap profile. */
 struct heap_estimate {
 	double objects, bytes;
 };
 
-/* Of `objects` of `bytes` together in a heap profile that samples every `rate` bytes. */
+/* For `objects` with `bytes` in total, from a heap profile that samples every `rate` bytes. */
 struct heap_estimate heap_estimate(uint64_t objects, uint64_t bytes, uint64_t rate);
 
 #endif

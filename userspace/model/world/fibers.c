@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fibers.c: which threads of their own runtimes have run, goroutines for example. */
+/* fibers.c: the fibers (goroutines, for example) that ran. */
 #include "fibers.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "../../util/map.h"
 #include "world.h"
 
-#define FIBERS_MAX (1 << 20) /* more are not counted */
+#define FIBERS_MAX (1 << 20) /* others are not counted */
 
 struct fiber_key {
 	uint64_t process, fiber;
@@ -42,7 +42,7 @@ static struct sighting sighting_of(const struct record *record)
 	}
 }
 
-/* The stacks of a fiber. NULL: there are too many fibers, or *err is -ENOMEM. */
+/* The stacks of a fiber, created if needed. NULL: too many fibers, or *err is -ENOMEM. */
 static struct fiber_stacks *stacks_of(struct fibers *fibers, const struct fiber_key *key, int *err)
 {
 	static const struct fiber_stacks none;
@@ -96,7 +96,7 @@ int fibers_record(struct fibers *fibers, const struct world *world, const struct
 		return 0;
 	key = (struct fiber_key){thread->process, seen.fiber};
 	stacks = stacks_of(fibers, &key, &err);
-	/* A stack that is not defined is none: the record that has it is refused. */
+	/* Ignores an undefined stack: its record will be refused. */
 	if (stacks && seen.stack && tree_node(&world->tree, seen.stack))
 		add_stack(&world->tree, stacks, (uint32_t)seen.stack);
 	return err;

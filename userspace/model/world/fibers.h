@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fibers.h: which threads of their own runtimes have run, goroutines for example. */
+/* fibers.h: the fibers (goroutines, for example) that ran. */
 #ifndef GCPROF_FIBERS_H
 #define GCPROF_FIBERS_H
 
@@ -14,22 +14,22 @@ struct record;
 
 #define FIBER_STACKS 7
 
-/* Stacks of a fiber, one for each outermost frame: not all of these are what it began with. */
+/* Stacks of a fiber, one for each outermost frame. Not all of these are where it began. */
 struct fiber_stacks {
 	uint32_t count, stacks[FIBER_STACKS], outermost[FIBER_STACKS];
 };
 
 struct fibers {
-	struct map *numbers;  /* by process and id, from 1 on; NULL: there were none */
-	struct buffer stacks; /* struct fiber_stacks of each */
+	struct map *numbers;  /* {process, fiber id} -> index plus 1; NULL: none */
+	struct buffer stacks; /* a struct fiber_stacks each */
 };
 
 void fibers_free(struct fibers *fibers);
 
-/* An event that is selected. 0 or -ENOMEM. */
+/* Adds a selected event. 0 or -ENOMEM. */
 int fibers_record(struct fibers *fibers, const struct world *world, const struct record *record);
 
-/* How many there were, and the stacks of one of them. */
+/* Number of fibers, and the stacks of one. */
 size_t fibers_count(const struct fibers *fibers);
 const struct fiber_stacks *fibers_get(const struct fibers *fibers, size_t index);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_names.c: what runtimes call the kinds and reasons of their pauses, and how much each had. */
+/* gc_names.c: the runtimes' own names for kinds and reasons of pauses, with counts. */
 #include "gc_names.h"
 
 #include <errno.h>
@@ -124,7 +124,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Puts the pauses of one text and kind together, and makes a row of them. */
+/* Merges the pauses with the same text and kind into a row. */
 static int fill_pauses(struct gc_name *first, size_t count, struct model_gc *gc)
 {
 	struct model_named_pauses *row = &gc->named[gc->n_named];

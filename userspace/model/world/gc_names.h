@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_names.h: what runtimes call the kinds and reasons of their pauses, and how much each had. */
+/* gc_names.h: the runtimes' own names for kinds and reasons of pauses, with counts. */
 #ifndef GCPROF_GC_NAMES_H
 #define GCPROF_GC_NAMES_H
 
@@ -10,34 +10,34 @@ struct map;
 struct long_pause;
 struct model;
 
-/* A name as one process numbers it. */
+/* A name with its number in one process. */
 struct gc_name {
 	uint64_t process, number;
 	const char *text;         /* NULL: not announced */
-	uint64_t kind;            /* of the pauses that bear it, as gc_begin has it */
-	struct durations *pauses; /* that bear it; NULL: none */
-	uint64_t count, ns;       /* pauses for this reason */
+	uint64_t kind;            /* of the pauses with this name, as in gc_begin */
+	struct durations *pauses; /* with this name; NULL: none */
+	uint64_t count, ns;       /* pauses with this reason */
 };
 
 struct gc_names {
 	struct gc_name *items;
 	size_t count, capacity;
-	struct map *index; /* {process, number} -> place in items */
+	struct map *index; /* {process, number} -> index */
 };
 
-int gc_names_init(struct gc_names *names); /* 0 or -ENOMEM; zeroed before */
+int gc_names_init(struct gc_names *names); /* 0 or -ENOMEM; *names must be zero */
 void gc_names_free(struct gc_names *names);
 
-/* A later text for the same number does not count. 0, -EBADMSG, -ENOMEM. */
+/* A later text for the same number is ignored. 0, -EBADMSG, -ENOMEM. */
 int gc_names_define(struct gc_names *names, const struct record_gc_name *record, const char *text);
 
-/* The text, NULL: there is none so far. */
+/* NULL: not defined so far. */
 const char *gc_names_text(const struct gc_names *names, uint64_t process, uint64_t number);
 
-/* A pause that ended, under its name and its reason where these are names. 0 or -ENOMEM. */
+/* Counts an ended pause under its name and reason, if the runtime defined these. 0 or -ENOMEM. */
 int gc_names_pause(struct gc_names *names, const struct long_pause *pause, uint64_t ns);
 
-/* Rows into the model: by text, those of all processes together. 0 or -ENOMEM. */
+/* Fills the model's rows: by text, over all processes. 0 or -ENOMEM. */
 int gc_names_finish(struct gc_names *names, struct model *model);
 
 #endif

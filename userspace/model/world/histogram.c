@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* histogram.c: histograms of durations, as profiles store them. */
+/* histogram.c: histograms of durations, as stored in profiles. */
 #include "histogram.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Reads a varint from data[*at]; false at the end or when it is too long. */
+/* Reads a varint from data[*at]; false at the end, or if it is too long. */
 static bool take_varint(struct bytes data, size_t *at, uint64_t *out)
 {
 	*out = 0;

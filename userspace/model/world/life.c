@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* life.c: what became of the objects that a stack or a type allocated, and at what age. */
+/* life.c: outcomes and ages of the objects that a stack or a type allocated. */
 #include "life.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ void life_merge(struct life *into, const struct life *from)
 
 double life_live_bytes(const struct life *life)
 {
-	/* Differences of sums leave a rest of rounding where all died. */
+	/* If all objects died, the difference of sums may leave a rounding error. */
 	double live = life->promoted_bytes - life->premature_bytes - life->old_bytes;
 
 	return live > 1e-9 * life->promoted_bytes ? live : 0;

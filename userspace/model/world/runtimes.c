@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* runtimes.c: runtimes that were recorded without probes of ours, and providers of probes. */
+/* runtimes.c: runtimes recorded without gcprof's probes, and providers of probes. */
 #include "runtimes.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 	return 0;
 }
 
-/* Is the function, up to its arguments or a function in it, one of those? */
+/* Is the function in the list, without its arguments or the name of a nested function? */
 static bool is_listed(const char *list, const char *function)
 {
 	while (list && *list) {

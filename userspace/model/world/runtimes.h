@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* runtimes.h: runtimes that were recorded without probes of ours, and providers of probes. */
+/* runtimes.h: runtimes recorded without gcprof's probes, and providers of probes. */
 #ifndef GCPROF_MODEL_RUNTIMES_H
 #define GCPROF_MODEL_RUNTIMES_H
 
@@ -23,10 +23,10 @@ void runtimes_free(struct runtimes *runtimes);
 int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
 		    const struct record_runtime *record);
 
-/* Whose work a thread does in this function, and in all that it calls. */
+/* Kind of work that this function and all its callees do. */
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
 
-/* Rows into the model. 0 or -ENOMEM. */
+/* Fills the model's rows. 0 or -ENOMEM. */
 int runtimes_finish(const struct runtimes *runtimes, struct model *model);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_life.c: what became of the objects that each stack allocated, in as little room as may be.
- */
+/* stack_life.c: outcomes of the objects that each stack allocated, in compact form. */
 #include "stack_life.h"
 
 #include <errno.h>
@@ -43,7 +42,7 @@ void stack_life_birth(struct stack_lives *lives, uint32_t number, uint32_t type,
 	tally_add(&life->bytes, (double)size, probability);
 }
 
-/* The bytes of a class of age, made if need be; NULL: no memory. */
+/* The bytes of an age class, created if needed; NULL: no memory. */
 static struct stack_age *find_age(struct stack_lives *lives, uint32_t number, unsigned class)
 {
 	struct stack_age *age;
@@ -116,7 +115,7 @@ void stack_life_join(struct stack_lives *lives, uint32_t into, uint32_t from)
 	share_merge(&to->survived, &of.survived);
 	to->gc_ns += of.gc_ns;
 	join_olds(lives, to, &of);
-	/* A class may be there twice then, which adds up to the same. */
+	/* A class may now occur twice in the chain, which does not change the sums. */
 	while (last && lives->ages[last].next)
 		last = lives->ages[last].next;
 	if (last) {

@@ -17,7 +17,7 @@ int streams_stream(struct streams *streams, struct arena *arena, const struct re
 	if (!record->stream || record->stream >= STREAM_END)
 		return -EBADMSG;
 	stream = &streams->streams[record->stream];
-	stream->told = true;
+	stream->reported = true;
 	stream->attached = record->attached;
 	stream->why_not = name_clean(arena, record->why_not);
 	return stream->why_not ? 0 : -ENOMEM;
@@ -92,10 +92,10 @@ static const char *const stream_names[STREAM_END] = {
 
 static void add_streams(const struct streams *streams, struct model *model)
 {
-	bool told = false;
+	bool reported = false;
 
 	for (unsigned code = 1; code < STREAM_END; code++)
-		told |= streams->streams[code].told;
+		reported |= streams->streams[code].reported;
 	for (unsigned code = 1; code < STREAM_END; code++) {
 		const struct stream_state *state = &streams->streams[code];
 		struct model_stream *row;
@@ -104,15 +104,15 @@ static void add_streams(const struct streams *streams, struct model *model)
 			continue;
 		row = &model->streams[model->n_streams++];
 		row->name = stream_names[code];
-		/* A profile whose beginning is all there is may not say: then events do. */
-		row->attached = state->told ? state->attached : state->events > 0;
-		if (row->attached && state->told && *state->why_not)
+		/* A truncated profile may lack the stream record; then events decide. */
+		row->attached = state->reported ? state->attached : state->events > 0;
+		if (row->attached && state->reported && *state->why_not)
 			row->partly = state->why_not;
-		else if (!row->attached && state->told && *state->why_not)
+		else if (!row->attached && state->reported && *state->why_not)
 			row->why_not = state->why_not;
 		else if (!row->attached)
-			row->why_not = told ? "unknown to the gcprof that recorded this"
-					    : "the recording ended before it could begin";
+			row->why_not = reported ? "unknown to the gcprof that recorded this"
+						: "the recording ended before it could begin";
 		row->events = state->events;
 		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 			const struct loss_state *loss = &streams->losses[kind];

@@ -11,7 +11,7 @@
 
 struct stream_state {
 	const char *why_not;
-	bool told, attached; /* by a stream record */
+	bool reported, attached; /* from a stream record */
 	uint64_t events;
 };
 
@@ -35,7 +35,7 @@ int streams_loss(struct streams *streams, const struct record_loss *record);
 /* Counts a record in its stream. */
 void streams_count(struct streams *streams, enum record_kind kind);
 
-/* Counts collections as lost that only an older gcprof reads. */
+/* Counts collections as lost if only an older gcprof can read them. */
 int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections);
 
 int streams_finish(const struct streams *streams, struct model *model);

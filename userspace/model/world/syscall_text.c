@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* syscall_text.c: a system call as people write it: name(arguments) = result. */
+/* syscall_text.c: a system call as text: name(arguments) = result. */
 #include "syscall_text.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static int put_argument(char *out, size_t size, enum syscall_arg kind, uint64_t 
 	}
 }
 
-/* Returns how much is used then, which may be more than there is room. */
+/* Returns the length needed, which may exceed `size`. */
 static size_t put_arguments(const struct syscall_call *call, char *out, size_t size)
 {
 	uint64_t number = call->number;
@@ -140,7 +140,7 @@ const char *syscall_describe(const struct model *model, uint64_t number)
 	return name;
 }
 
-const char *syscall_tell(const struct world *world, struct syscall_call call)
+const char *syscall_to_text(const struct world *world, struct syscall_call call)
 {
 	char *text = arena_alloc(world->model->arena, SYSCALL_TEXT);
 

@@ -12,22 +12,21 @@
 struct model;
 struct world;
 
-/* Bit of a call's number that says that it is of the 32-bit table. */
+/* Bit of a call number: from the 32-bit table. */
 #define SYSCALL_NUMBER_COMPAT (UINT64_C(1) << 31)
 
-/* The name of a call, "syscall_1234" if it has none; lives as long as the model. NULL: no memory.
- */
+/* The name of a call, or "syscall_1234". Lives as long as the model. NULL: no memory. */
 const char *syscall_describe(const struct model *model, uint64_t number);
 
-/* One call, to be shown. */
+/* A call to be printed. */
 struct syscall_call {
-	uint64_t number; /* bit 31: of the 32-bit table, whose arguments are not known */
+	uint64_t number; /* bit 31: from the 32-bit table, whose arguments are unknown */
 	const char *name;
-	const char *path; /* among the arguments; NULL: unknown */
+	const char *path; /* path argument; NULL: unknown */
 	uint64_t args[3];
 	int64_t result;
 	bool unfinished;
-	bool arguments; /* are known */
+	bool arguments; /* args are known */
 };
 
 enum { SYSCALL_TEXT = 320 };
@@ -36,17 +35,18 @@ enum { SYSCALL_TEXT = 320 };
 struct syscall_call syscall_of_record(const struct world *world,
 				      const struct record_syscall *record);
 
-/* "AT_FDCWD, \"/etc/passwd\", 0x80000", cut to `size` with its final zero. */
+/* "AT_FDCWD, \"/etc/passwd\", 0x80000", truncated to `size` including the final zero. */
 void syscall_arguments(const struct syscall_call *call, char *out, size_t size);
 
-/* "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", cut to `size` with its final zero. */
+/*
+ * "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", truncated to `size` including the final zero.
+ */
 void syscall_text(const struct syscall_call *call, char *out, size_t size);
 
-/* That text, which lives as long as the model; name and arguments are filled in. NULL: no memory.
- */
-const char *syscall_tell(const struct world *world, struct syscall_call call);
+/* The same text, which lives as long as the model; fills in name and arguments. NULL: no memory. */
+const char *syscall_to_text(const struct world *world, struct syscall_call call);
 
-/* NULL: not known. `machine` as uname -m tells it. */
+/* NULL: unknown. `machine` as in uname -m. */
 const char *syscall_name(const char *machine, uint64_t number);
 
 #endif

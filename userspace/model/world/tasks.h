@@ -11,11 +11,11 @@
 #include "charging.h"
 #include "estimate.h"
 
-#define RECORDINGS_MAX 65536 /* numbers of recordings in a merged profile lie below */
+#define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
 enum { RECENT_MAX = 4 };
 
-/* Page faults without reading, and with. */
+/* Page faults without I/O, and with. */
 struct fault_counts {
 	uint64_t minor, major;
 };
@@ -26,44 +26,44 @@ struct thread {
 	uint64_t tid;
 	const char *name; /* NULL: unknown */
 	uint64_t cpu_samples, gc_samples, alloc_samples;
-	uint64_t cpu_ns, gc_cpu_ns; /* that the timer samples stand for; gc: and sums tell */
-	bool accounted;             /* the scheduler's account is known: */
-	uint64_t used_ns;           /* CPU time by it */
+	uint64_t cpu_ns, gc_cpu_ns; /* from timer samples; gc: also from summaries */
+	bool accounted;             /* the scheduler's accounting is available: */
+	uint64_t used_ns;           /* CPU time from it */
 	double alloc_bytes;
-	struct tally alloc; /* the same with its variance */
-	uint64_t begin;     /* when it was made; 0: the recording found it there */
-	bool ended;         /* what follows is known */
+	struct tally alloc; /* alloc_bytes with its variance */
+	uint64_t begin;     /* creation time; 0: older than the recording */
+	bool ended;         /* the fields below are known */
 	bool waits_known, queue_known;
 	uint64_t end;
-	uint64_t queued_ns; /* it could have run, but had no CPU */
+	uint64_t queued_ns; /* runnable without a CPU */
 	uint64_t minor_faults, major_faults;
-	struct fault_counts recorded_faults; /* that fault records stand for */
+	struct fault_counts recorded_faults; /* covered by fault records */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
 	uint32_t next_recent;
 	struct {
 		uint64_t begin, end, kind;
-	} recent[RECENT_MAX]; /* collections that ended: for samples that come late */
+	} recent[RECENT_MAX]; /* ended collections, for samples that arrive late */
 	struct {
 		uint64_t heap, number, begin;
-		size_t index; /* of its length, among those of all stops */
-	} stop;               /* that the last of them was in */
+		size_t index; /* of its duration, among all stops */
+	} stop;               /* stop of the last of these collections */
 };
 
 struct process {
 	bool defined;
 	uint32_t parent;
 	uint64_t pid;
-	uint64_t recording; /* number, in a merged profile; else 0 */
-	uint64_t time;      /* when it was first seen */
+	uint64_t recording; /* number in a merged profile; else 0 */
+	uint64_t time;      /* when first seen */
 	struct charging charging;
-	uint32_t phase;    /* of its major collector, as the phase record numbers it; 0: unknown */
-	uint32_t last_gc;  /* kind of the collection that began last */
-	bool has_minors;   /* minor collections were seen */
+	uint32_t phase;    /* of its major collector, as in phase records; 0: unknown */
+	uint32_t last_gc;  /* kind of the latest collection that began */
+	bool has_minors;   /* it had minor collections */
 	bool frees;        /* freed objects were reported */
-	uint32_t markings; /* major collections that began to mark */
+	uint32_t markings; /* number of major collections that began to mark */
 	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
-	const char *title; /* the last command line, or what it wrote over it; NULL: unknown */
-	uint64_t pauses, pause_ns; /* of its collections, those that are selected */
+	const char *title; /* latest command line, or title set by the process; NULL: unknown */
+	uint64_t pauses, pause_ns; /* of its selected collections */
 	double calls, call_ns;     /* set by syscalls_finish(): its share of all system calls */
 };
 
@@ -92,7 +92,7 @@ static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64
 	return thread && thread->defined ? thread : NULL;
 }
 
-/* CPU time of the thread: exact, or what its timer samples stand for. */
+/* CPU time of the thread: exact, or from timer samples. */
 static inline uint64_t tasks_cpu_ns(const struct thread *thread)
 {
 	if (!thread->accounted)
@@ -100,10 +100,10 @@ static inline uint64_t tasks_cpu_ns(const struct thread *thread)
 	return thread->used_ns <= INT64_MAX ? thread->used_ns : 0;
 }
 
-/* A new thread; it bears the name of its maker until it gets one of its own. */
+/* Adds a new thread. It inherits its creator's name until it gets one of its own. */
 void tasks_begin(struct tasks *tasks, const struct record_fork *record);
 
-/* Once all names are known: a process is called as its first thread. */
+/* Call when all names are known: a process gets the name of its first thread. */
 void tasks_name_processes(struct tasks *tasks);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.c: makes printable UTF-8 of bytes from anywhere, and measures it. */
+/* text.c: makes printable UTF-8 from untrusted bytes, and measures its width. */
 #include "text.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How many blanks and line ends follow each other from `at` on. */
+/* Length of the whitespace run at `at`. */
 static size_t blanks_at(struct bytes bytes, size_t at)
 {
 	size_t end = at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.h: makes printable UTF-8 of bytes from anywhere, and measures it. */
+/* text.h: makes printable UTF-8 from untrusted bytes, and measures its width. */
 #ifndef GCPROF_TEXT_H
 #define GCPROF_TEXT_H
 
@@ -8,10 +8,10 @@
 
 struct arena;
 
-/* A copy in the arena, escaped, see escape.h. Cut at NAME_SIZE_MAX bytes. NULL: no memory. */
+/* An escaped copy in the arena (escape.h), truncated to NAME_SIZE_MAX bytes. NULL: no memory. */
 const char *name_clean(struct arena *arena, struct bytes bytes);
 
-/* The same on one line: runs of blanks and line ends are one blank, those at the ends none. */
+/* The same on one line: whitespace runs become one blank; leading and trailing ones are removed. */
 const char *line_clean(struct arena *arena, struct bytes bytes);
 
 #define NAME_SIZE_MAX 4096

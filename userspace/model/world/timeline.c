@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* timeline.c: what happened when: sums over equal windows of time. */
+/* timeline.c: sums over equal windows of time. */
 #include "timeline.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time)
 	uint64_t offset = time > timeline->start ? time - timeline->start : 0;
 	uint64_t index = offset / timeline->step_ns;
 
-	/* A step is doubled at most until all of them reach to the end of 64-bit time. */
+	/* Terminates: the windows cover all 64-bit time after enough doublings. */
 	for (; index >= TIMELINE_WINDOWS; index = offset / timeline->step_ns)
 		halve(timeline);
 	if (index >= timeline->count)
@@ -66,7 +66,9 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time)
 	return &timeline->windows[index];
 }
 
-/* Adds what `field` says, which lies evenly between these times, to every window that they touch.
+/*
+ * Spreads `ns` evenly over this span and adds the parts to `field` of the windows that it
+ * overlaps.
  */
 static void spread(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns,
 		   size_t field)
@@ -77,7 +79,7 @@ static void spread(struct timeline *timeline, uint64_t begin, uint64_t end, uint
 		begin = timeline->start;
 	if (begin >= end)
 		return;
-	/* The last window first: the step stays the same from here on. */
+	/* Reaches the last window first, so the window length does not change below. */
 	timeline_at(timeline, end);
 	from = begin;
 	while (from < end) {
@@ -93,7 +95,7 @@ static void spread(struct timeline *timeline, uint64_t begin, uint64_t end, uint
 	}
 }
 
-/* The whole of what lies between these times. */
+/* The same for events that take all of the span. */
 static void spread_all(struct timeline *timeline, uint64_t begin, uint64_t end, size_t field)
 {
 	uint64_t ns = begin < timeline->start ? end - timeline->start : end - begin;

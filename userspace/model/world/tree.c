@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.c: strings, modules, frames and the tree of tree, as a profile defines them. */
+/* tree.c: strings, modules, frames and the tree of stacks, as a profile defines them. */
 #include "tree.h"
 
 #include <errno.h>
@@ -10,7 +10,10 @@
 #include "../../util/path_base.h"
 #include "text.h"
 
-/* In tree->marks: the depth, and whether it is known if the stack begins properly, and if so. */
+/*
+ * In tree->marks: the depth, whether the result of tree_begins_properly() is known, and the
+ * result.
+ */
 enum { MARK_DEPTH = 0x3fff, MARK_KNOWN = 0x8000, MARK_PROPER = 0x4000 };
 
 _Static_assert(STACK_NODES_MAX <= MARK_DEPTH, "depths have room");
@@ -35,7 +38,7 @@ int tree_init(struct tree *tree, struct arena *arena)
 	    array_reserve(&tree->rests, &tree->rests_capacity, 0, sizeof(*tree->rests)) < 0 ||
 	    stack_lives_init(&tree->lives) < 0)
 		return -ENOMEM;
-	/* That of no stack is there, so that adding to it cannot fail. */
+	/* The rest of cost 0 always exists, so adding to it cannot fail. */
 	return tree_rest(tree, 0) ? 0 : -ENOMEM;
 }
 
@@ -103,7 +106,7 @@ int tree_module(struct tree *tree, const struct record_module *record)
 	return 0;
 }
 
-/* A new frame, or NULL with the error in *error. */
+/* A new frame; NULL with the error in *error. */
 static struct frame *new_frame(struct tree *tree, uint64_t id, enum runtime runtime, int *error)
 {
 	struct frame *frame = dense_define(&tree->frames, id);
@@ -164,7 +167,7 @@ unsigned tree_depth(const struct tree *tree, uint64_t stack)
 	return depth;
 }
 
-/* 0: there is no such node. */
+/* 0: no such node. */
 static unsigned marked_depth(const struct tree *tree, uint64_t stack)
 {
 	return stack && stack < tree->nodes.limit ? tree->marks[stack] & MARK_DEPTH : 0;
@@ -177,12 +180,12 @@ int tree_stack(struct tree *tree, const struct record_stack *record)
 
 	if (!node)
 		return -errno;
-	/* There is a mark for each node that has a place, be it refused or not. */
+	/* Every allocated id has a mark, refused or not. */
 	if (array_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) <
 	    0)
 		return -ENOMEM;
 	depth = marked_depth(tree, record->parent);
-	/* Ids are handed out one after the other: tree_order() relies on it. */
+	/* Ids are assigned in order: tree_order() relies on it. */
 	if (node->frame || !tree_frame(tree, record->frame) || (record->parent && !depth) ||
 	    record->parent >= record->id || depth >= STACK_NODES_MAX)
 		return -EBADMSG;
@@ -274,15 +277,15 @@ int64_t tree_cost(struct tree *tree, uint64_t stack)
 	return node->cost;
 }
 
-int64_t tree_trash(struct tree *tree)
+int64_t tree_unselected(struct tree *tree)
 {
-	if (tree->trash)
-		return tree->trash;
+	if (tree->unselected)
+		return tree->unselected;
 	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
 			  sizeof(*tree->costs)) < 0)
 		return -ENOMEM;
-	tree->trash = (uint32_t)tree->n_costs++;
-	return tree->trash;
+	tree->unselected = (uint32_t)tree->n_costs++;
+	return tree->unselected;
 }
 
 uint32_t tree_life(struct tree *tree, uint32_t cost)
@@ -308,7 +311,7 @@ struct cost_rest *tree_rest(struct tree *tree, uint32_t cost)
 	return &tree->rests[*number];
 }
 
-/* At least two native frames, and the outermost one where threads begin. */
+/* At least two native frames, the outermost where threads begin. */
 static bool begins_properly(const struct tree *tree, uint64_t stack)
 {
 	const struct frame *frame = NULL;

@@ -14,27 +14,27 @@ struct map;
 
 struct module {
 	bool defined;
-	bool starts_threads; /* the C library or the loader: programs and threads begin in it */
+	bool starts_threads; /* C library or loader: programs and threads begin in it */
 	const char *path;    /* NULL: unknown */
-	const char *base;    /* behind its last slash */
+	const char *base;    /* after its last slash */
 	const unsigned char *build_id;
 	size_t build_id_size;
-	uint64_t generated_by; /* process that made the code at run time; 0: none, it is a file's */
+	uint64_t generated_by; /* process that made the code at run time; 0: code from a file */
 };
 
 /* A `symbol` record; those of a frame are chained, outermost first. */
 struct symbol_name {
-	const char *name, *file; /* file: NULL unknown */
-	uint64_t line;           /* of the instruction or of the inlined call, 0: unknown */
+	const char *name, *file; /* file: NULL: unknown */
+	uint64_t line;           /* of the instruction or inlined call, 0: unknown */
 	uint64_t begin;          /* of the function, 0: unknown */
 	uint32_t next;           /* index, 0: none */
 };
 
-/* Whose a function is. */
+/* Does a function belong to an allocator? */
 enum allocators {
 	ALLOCATORS_NONE,
-	ALLOCATORS_OWN,     /* the allocator's, or of what samples it */
-	ALLOCATORS_RUNTIME, /* the same, and it is called by a runtime only */
+	ALLOCATORS_OWN,     /* to the allocator, or to its sampler */
+	ALLOCATORS_RUNTIME, /* the same, and only a runtime calls it */
 };
 
 struct frame {
@@ -44,40 +44,40 @@ struct frame {
 	uint64_t address;   /* native: offset in the module; kernel: 0, or address in old profiles;
 			       managed: code */
 	uint32_t process;   /* managed */
-	uint32_t line;      /* managed: where in the function, 0: unknown */
+	uint32_t line;      /* managed: line in the function, 0: unknown */
 	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */
 	uint32_t first_function, n_functions; /* set by functions.c, outermost first */
 };
 
 /*
- * A node of the tree. Parents are defined before children, so there are no cycles.
- * There may be many millions: whatever else is known of nodes lies in arrays apart.
+ * A node of the tree. Parents are defined before children, so there are no cycles. There may be
+ * many millions, so all other data about nodes is in separate arrays.
  */
 struct stack {
 	uint32_t parent; /* 0: outermost */
 	uint32_t frame;  /* 0: not defined */
-	uint32_t cost;   /* number of its struct cost, 0: none yet */
+	uint32_t cost;   /* index of its struct cost, 0: none yet */
 };
 
 #define STACK_NODES_MAX 1024 /* on one path; deeper ones are refused */
 
 /*
- * What samples with exactly this stack add up to. Number 0 is that of no stack. There may be
- * millions: what most of them do not have lies apart.
+ * Sums over samples with exactly this stack. Cost 0 is for samples without a stack. There may be
+ * millions, so what most of them lack is stored separately.
  */
 struct cost {
 	uint32_t stack;
-	uint32_t cpu_samples; /* stays at UINT32_MAX */
-	uint32_t life;        /* number, 0: nothing was allocated there; see tree_life_of() */
-	uint32_t rest;        /* number, 0: all zero; see tree_rest_of() */
+	uint32_t cpu_samples; /* saturates at UINT32_MAX */
+	uint32_t life;        /* index, 0: nothing was allocated there; see tree_life_of() */
+	uint32_t rest;        /* index, 0: all zero; see tree_rest_of() */
 	uint64_t cpu_ns;
 };
 
 struct cost_rest {
 	uint64_t syscall_ns;
 	uint64_t off_cpu_ns;
-	uint64_t gc_cpu_ns;         /* of cpu_ns, in pauses of collections */
-	uint64_t faults, gc_faults; /* page faults; of those, in collections of their thread */
+	uint64_t gc_cpu_ns;         /* part of cpu_ns, in pauses */
+	uint64_t faults, gc_faults; /* page faults; the part in collections of their thread */
 };
 
 struct code_name {
@@ -86,20 +86,20 @@ struct code_name {
 };
 
 struct tree {
-	struct arena *arena;  /* borrowed: all names */
+	struct arena *arena;  /* borrowed; owns all names */
 	struct dense strings; /* const char * */
 	struct dense modules; /* struct module */
 	struct dense frames;  /* struct frame */
 	struct dense nodes;   /* struct stack */
-	uint16_t *marks;      /* by node: its depth, and what tree_begins_properly() found */
+	uint16_t *marks;      /* by node: its depth, and the result of tree_begins_properly() */
 	size_t marks_capacity;
-	uint32_t *shown; /* by node: 1 + itself or the next caller that is shown, 0: */
-	/* not settled; NULL: all are shown */
+	uint32_t *shown; /* by node: 1 + itself or the next shown caller, 0: */
+	/* undecided; NULL: all are shown */
 	struct symbol_name *symbols; /* number 0 is none */
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
 	size_t n_costs, costs_capacity;
-	uint32_t trash; /* number of the cost of what is not selected; 0: none yet */
+	uint32_t unselected; /* cost of unselected events; 0: none yet */
 	struct stack_lives lives;
 	struct cost_rest *rests; /* number 0: none, stays all zero */
 	size_t n_rests, rests_capacity;
@@ -111,7 +111,7 @@ struct tree {
 int tree_init(struct tree *tree, struct arena *arena);
 void tree_free(struct tree *tree);
 
-/* Each takes one record: 0, -EBADMSG if it contradicts earlier ones, -ENOMEM. */
+/* Each adds a record: 0, -EBADMSG if it contradicts earlier ones, -ENOMEM. */
 int tree_string(struct tree *tree, const struct record_string *record);
 int tree_module(struct tree *tree, const struct record_module *record);
 int tree_native(struct tree *tree, const struct record_native_frame *record);
@@ -125,7 +125,7 @@ int tree_code(struct tree *tree, const struct record_code *record);
 const char *tree_text(const struct tree *tree, uint64_t string);
 const struct code_name *tree_find_code(const struct tree *tree, uint64_t process, uint64_t code);
 
-/* Gives a frame one more name that the profile does not have; the texts are copied. */
+/* Adds a name that the profile lacks to a frame. The texts are copied. */
 int tree_add_symbol(struct tree *tree, struct frame *frame, const struct symbol_name *symbol);
 
 static inline struct frame *tree_frame(const struct tree *tree, uint64_t id)
@@ -142,23 +142,22 @@ static inline struct stack *tree_node(const struct tree *tree, uint64_t id)
 	return node && node->frame ? node : NULL;
 }
 
-/* Nodes from the outermost one to this one. */
+/* Number of nodes from the outermost one to this one. */
 unsigned tree_depth(const struct tree *tree, uint64_t stack);
 
 /*
- * Once all costs are known: leaves only frames of one kind on the stacks, and gives back
- * what only records need. 0 or -ENOMEM.
+ * Call when all costs are known. Keeps only frames of one kind on the stacks, and frees what only
+ * records need. 0 or -ENOMEM.
  */
 int tree_show(struct tree *tree, enum model_frames frames);
 
 /*
- * All costs of stacks by their numbers, `count` of them, in an order in which those that have
- * callers in common stand together. For the caller to free; NULL: no memory. Only after
- * tree_show().
+ * Indexes of all costs of stacks, `count` of them, ordered so that stacks with common callers are
+ * adjacent. The caller frees it; NULL: no memory. Only after tree_show().
  */
 uint32_t *tree_order(const struct tree *tree, size_t *count);
 
-/* What a stack is shown as; 0: nothing of it is. */
+/* The node that a stack is shown as; 0: none of its frames is shown. */
 static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 {
 	if (!tree_node(tree, stack))
@@ -166,25 +165,25 @@ static inline uint32_t tree_shown(const struct tree *tree, uint64_t stack)
 	return tree->shown && tree->shown[stack] ? tree->shown[stack] - 1 : (uint32_t)stack;
 }
 
-/* Number of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
+/* Index of the cost of a stack, 0 for unknown stacks; -ENOMEM. */
 int64_t tree_cost(struct tree *tree, uint64_t stack);
 
-/* Number of the cost, of no stack, that is not shown; -ENOMEM. */
-int64_t tree_trash(struct tree *tree);
+/* Index of the cost for unselected events, which has no stack and is not shown; -ENOMEM. */
+int64_t tree_unselected(struct tree *tree);
 
-/* Number of the life of what the cost's stack allocates, made if need be; 0: no memory. */
+/* Index of the life of the cost's stack, created if needed; 0: no memory. */
 uint32_t tree_life(struct tree *tree, uint32_t cost);
 
-/* The same to look at; all zero if nothing was allocated there. */
+/* The same, read-only; all zero if nothing was allocated there. */
 static inline const struct stack_life *tree_life_of(const struct tree *tree,
 						    const struct cost *cost)
 {
 	return &tree->lives.items[cost->life];
 }
 
-/* For loops over tree_order(): has what they come to soon at hand when it is its turn. */
-static inline void tree_expect(const struct tree *tree, const uint32_t *order, size_t i,
-			       size_t count)
+/* For loops over tree_order(): prefetches what the next iterations need. */
+static inline void tree_prefetch(const struct tree *tree, const uint32_t *order, size_t i,
+				 size_t count)
 {
 	if (i + 24 < count)
 		__builtin_prefetch(&tree->costs[order[i + 24]]);
@@ -194,7 +193,7 @@ static inline void tree_expect(const struct tree *tree, const uint32_t *order, s
 		__builtin_prefetch(tree_life_of(tree, &tree->costs[order[i + 16]]));
 }
 
-/* Adds timer samples to a cost, and the CPU time that they stand for. */
+/* Adds timer samples and their CPU time to a cost. */
 static inline void cost_add_samples(struct cost *cost, uint32_t samples, uint64_t ns)
 {
 	cost->cpu_ns += ns;
@@ -202,25 +201,25 @@ static inline void cost_add_samples(struct cost *cost, uint32_t samples, uint64_
 		samples < UINT32_MAX - cost->cpu_samples ? samples : UINT32_MAX - cost->cpu_samples;
 }
 
-/* What a cost has beside CPU time and allocation, made if need be; NULL: no memory. */
+/* The rest of a cost, created if needed; NULL: no memory. */
 struct cost_rest *tree_rest(struct tree *tree, uint32_t cost);
 
-/* The same to look at; all zero if there is nothing. */
+/* The same, read-only; all zero if there is none. */
 static inline const struct cost_rest *tree_rest_of(const struct tree *tree, const struct cost *cost)
 {
 	return &tree->rests[cost->rest];
 }
 
-/* Charges collection time to what a cost's stack, which has a life, allocated. */
+/* Charges collection time to the objects of the cost's stack, which must have a life. */
 static inline void tree_charge(struct tree *tree, uint32_t cost, double gc_ns)
 {
 	tree->lives.items[tree->costs[cost].life].gc_ns += gc_ns;
 }
 
 /*
- * A chain of frame pointers that ends without the proper mark is whole all the
- * same where programs and threads begin: in the C library and the loader, which
- * are built without frame pointers.
+ * A frame-pointer chain that ends without the proper mark is still complete if it ends where
+ * programs and threads begin: in the C library or the loader, which are built without frame
+ * pointers.
  */
 bool tree_begins_properly(struct tree *tree, uint64_t stack);
 

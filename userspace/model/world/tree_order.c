@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree_order.c: puts stacks into an order in which those with common callers stand together. */
+/* tree_order.c: orders stacks so that those with common callers are adjacent. */
 /*
- * Counted are the costs at and below each node, children before parents; that is how many
- * places a node needs. Then parents give places to their children; what is left of theirs
- * are those for costs of their own. Two times through all nodes, in the order in which
- * they lie in memory, and no recursion.
+ * First, the costs at and below each node are counted, children before parents: the number of
+ * entries that a node needs. Then parents assign entries to their children and keep the rest for
+ * their own costs. This takes two passes over all nodes in memory order, without recursion.
  */
 #include <stdlib.h>
 
 #include "tree.h"
 
-/* The first free place of each node; NULL: no memory. */
+/* The first free entry of each node; NULL: no memory. */
 static uint32_t *give_places(const struct tree *tree)
 {
 	const struct stack *nodes = (const struct stack *)tree->nodes.items;
@@ -40,7 +39,7 @@ uint32_t *tree_order(const struct tree *tree, size_t *count)
 	uint32_t *order = places ? malloc(tree->n_costs * sizeof(*order)) : NULL;
 
 	*count = places ? places[0] : 0;
-	/* Backwards, so that callers come first. */
+	/* In reverse, so that callers come first. */
 	for (size_t i = 1; order && i < tree->n_costs; i++)
 		if (tree->costs[i].stack)
 			order[*count - ++places[tree->costs[i].stack]] = (uint32_t)i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree_show.c: leaves only the frames of one kind on the stacks. */
+/* tree_show.c: keeps only frames of one kind on the stacks. */
 /*
- * A stack whose frame is not shown stands for the next of its callers that is.
- * Costs move there; those of stacks of which nothing is left are costs of none.
+ * A stack whose frame is hidden is replaced by its nearest shown caller, and its costs move
+ * there. If no frame remains, they become costs without a stack.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static bool is_shown(const struct tree *tree, const struct frame *frame, enum mo
 	return frames == MODEL_FRAMES_ALL || managed == (frames == MODEL_FRAMES_MANAGED);
 }
 
-/* Settles a stack and those of its callers that are not, the outermost first. */
-static void settle_path(struct tree *tree, uint32_t id, enum model_frames frames)
+/* Decides a stack and its undecided callers, outermost first. */
+static void resolve_path(struct tree *tree, uint32_t id, enum model_frames frames)
 {
 	uint32_t path[STACK_NODES_MAX + 1], depth = 0;
 
@@ -36,7 +36,7 @@ static void settle_path(struct tree *tree, uint32_t id, enum model_frames frames
 	}
 }
 
-/* What has no stack any more is a cost of no stack. */
+/* Moves a cost to those without a stack. */
 static int move_cost(struct tree *tree, struct cost *from)
 {
 	struct cost *to = &tree->costs[0];
@@ -72,10 +72,10 @@ int tree_show(struct tree *tree, enum model_frames frames)
 		return -ENOMEM;
 	for (uint64_t id = 1; id < tree->nodes.limit; id++)
 		if (tree_node(tree, id))
-			settle_path(tree, (uint32_t)id, frames);
+			resolve_path(tree, (uint32_t)id, frames);
 	for (size_t i = 1; i < tree->n_costs && !error; i++) {
 		tree->costs[i].stack = tree_shown(tree, tree->costs[i].stack);
-		if (!tree->costs[i].stack && i != tree->trash)
+		if (!tree->costs[i].stack && i != tree->unselected)
 			error = move_cost(tree, &tree->costs[i]);
 	}
 	return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* type_table.c: what the samples of each type add up to. */
+/* type_table.c: sums over the samples of each type. */
 #include "type_table.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
 int type_table_init(struct types *types)
 {
 	memset(types, 0, sizeof(*types));
-	types->count = TYPE_TRASH;
+	types->count = TYPE_UNSELECTED;
 	types->index = map_create(sizeof(struct type_key));
 	if (!types->index || new_type(types, 0, 0) < 0)
 		return -ENOMEM;
@@ -56,7 +56,7 @@ int64_t type_table_number(struct types *types, uint64_t process, uint64_t type)
 	uint64_t *number;
 	int64_t made;
 
-	/* Ids of processes are dense (arena.h): none lies beyond 32 bits. */
+	/* Process ids are dense (arena.h), so none exceeds 32 bits. */
 	if (process > UINT32_MAX)
 		return -EBADMSG;
 	if (known && types->items[known].process == process && types->items[known].number == type)
@@ -89,7 +89,7 @@ int type_table_name(struct types *types, uint64_t process, uint64_t type, const 
 	return 0;
 }
 
-/* A forked child goes on with its parent's types. */
+/* A forked child keeps its parent's types. */
 static const char *find_name(const struct types *types, const struct tasks *tasks,
 			     const struct type *type, struct arena *arena)
 {
@@ -168,7 +168,7 @@ int type_table_finish(struct types *types, const struct tasks *tasks, struct mod
 		if (!types->items[i].name)
 			goto no_memory;
 	}
-	/* Names without samples go: a program may have thousands of types. */
+	/* Names without samples are dropped: a program may have thousands of types. */
 	for (size_t i = 1; i < types->count; i++)
 		if (types->items[i].samples)
 			sorted[used++] = types->items[i];

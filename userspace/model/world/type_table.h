@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* type_table.h: what the samples of each type add up to. */
+/* type_table.h: sums over the samples of each type. */
 #ifndef GCPROF_TYPE_TABLE_H
 #define GCPROF_TYPE_TABLE_H
 
@@ -24,27 +24,32 @@ struct type {
 	double gc_ns;
 };
 
-/* The trash has no samples: it takes what is not selected. Numbers are alike in every pass. */
-enum { TYPE_TRASH = 1, TYPE_CACHE = 1024 };
+/*
+ * TYPE_UNSELECTED takes the charges of samples that a filter excludes. It has no samples itself.
+ * Indexes are the same in every pass.
+ */
+enum { TYPE_UNSELECTED = 1, TYPE_CACHE = 1024 };
 
 struct types {
-	struct type *items; /* number 0 is none, 1 the trash */
+	struct type *items; /* item 0 is none, 1 is TYPE_UNSELECTED */
 	size_t count, capacity;
-	struct map *index;          /* {process, type} -> number of the latest of that name */
-	uint32_t trash;             /* number of the type of what is not selected; 0: none yet */
-	uint32_t cache[TYPE_CACHE]; /* numbers by a few bits of process and type; 0: none */
+	struct map *index;          /* {process, type} -> index of the latest name */
+	uint32_t cache[TYPE_CACHE]; /* indexes by low bits of process and type; 0: none */
 };
 
 int type_table_init(struct types *types);
 void type_table_free(struct types *types);
 
-/* Number of a type, made if need be; -ENOMEM, -EBADMSG for an impossible process. */
+/* Index of a type, created if needed; -ENOMEM, -EBADMSG for an impossible process. */
 int64_t type_table_number(struct types *types, uint64_t process, uint64_t type);
 
-/* A type's name. Another name for the same number is another type: a new program was executed. */
+/*
+ * Names a type. A different name for the same number makes a new type: the process executed a new
+ * program.
+ */
 int type_table_name(struct types *types, uint64_t process, uint64_t type, const char *name);
 
-/* One row a name, largest first, into model->types; names come from ancestors where needed. */
+/* Fills model->types, one row per name, largest first. Missing names come from ancestors. */
 int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model);
 
 #endif

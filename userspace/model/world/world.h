@@ -22,13 +22,13 @@ struct world {
 	struct runtimes runtimes;
 	struct streams streams;
 	struct timeline timeline;
-	struct functions functions; /* once the last record was read */
-	uint64_t last_time;         /* of any record so far; 0: none had one */
-	bool filtered;              /* only a part of the profile is selected */
-	bool arguments;             /* of system calls were recorded */
+	struct functions functions; /* filled after the last record */
+	uint64_t last_time;         /* latest time of any record; 0: none */
+	bool filtered;              /* a filter is in use */
+	bool arguments;             /* system call arguments were recorded */
 };
 
-/* 0 or -ENOMEM; model_world_free() in any case. `model` is borrowed. */
+/* 0 or -ENOMEM; call model_world_free() in any case. `model` is borrowed. */
 int model_world_init(struct world *world, struct model *model);
 void model_world_free(struct world *world);
 
