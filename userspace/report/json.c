@@ -329,7 +329,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "syscalls_left_out_why",
 		 model->calls_left_out <= 0 ? json_null()
 		 : model->calls_untraced    ? json_string("not traced")
-					    : json_string("not recorded one by one"));
+					    : json_string("not recorded individually"));
 	json_put(object, "runtimes", json_runtimes(model));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
