@@ -526,7 +526,7 @@ TEST(collections_of_an_old_profile_are_counted_as_missing)
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
 	for (size_t i = 0; i < model->n_losses; i++)
-		if (strstr(model->losses[i].text, "only it reads")) {
+		if (strstr(model->losses[i].text, "newer ones cannot read")) {
 			found++;
 			CHECK_EQ(model->losses[i].count, 42);
 			CHECK_STR(model->losses[i].stream, "gc");
