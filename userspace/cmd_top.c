@@ -58,7 +58,7 @@ static const struct option_row rows[] = {
 	 "print each page as JSON, as gcprof report does"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct top_arguments, off_cpu), 0, 0, NULL,
 	 "also watch time off the CPU"},
-	{"freq", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
+	{"frequency", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
 	 "timer samples per second and CPU (default 499)"},
 	{"record", 0, OPTION_LIST, offsetof(struct top_arguments, record), 0, 0, "OPTION",
 	 "an option for gcprof record, such as --record=--malloc; may be given several times"},
