@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json.c: the report for programs. */
+/* json.c: the report as JSON. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -290,7 +290,7 @@ static json_t *losses(const struct model *model)
 	return array;
 }
 
-/* As a shell shows it; not known unless the program's end was seen. */
+/* As a shell shows it; null if the end of the program was not recorded. */
 static json_t *exit_status(const struct model_run *run)
 {
 	int status = end_exit_status(run->end_reason, run->status);
@@ -357,7 +357,10 @@ static json_t *losses_part(const struct model *model, size_t top)
 	return losses(model);
 }
 
-/* Keys in their order. `part`: written also where only that is asked for; 0: with all only. */
+/*
+ * Keys in their order. `part`: a key is also written if one of these parts is requested; 0:
+ * only in the complete report.
+ */
 static const struct {
 	const char *key;
 	unsigned part;

@@ -41,7 +41,7 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording ended with an error");
 }
 
-/* Of a part of a profile: what there is to be reported. */
+/* Warns that the report covers only part of the recording. */
 static void tell_part(const struct section *section, const char *why)
 {
 	double duration = (double)section->model->run.duration;
@@ -137,7 +137,7 @@ static bool is_among(const struct model_runtime *row, const struct model_runtime
 	return false;
 }
 
-/* Each once, though several processes may have it. */
+/* Each runtime is printed once, even if several processes have it. */
 static void print_runtimes(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -159,7 +159,7 @@ static void print_runtimes(const struct section *section)
 
 #define UNASKED "not asked for: "
 
-/* Missing for a reason that is given in words; what switches a stream on is no such reason. */
+/* True if a stream is missing for a reason other than not having been requested. */
 static bool is_missing(const struct model_stream *stream)
 {
 	return !stream->attached && stream->why_not &&
@@ -187,7 +187,7 @@ static void print_unasked_streams(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "not enabled: %s", text);
 }
 
-/* Streams that are missing for the same reason stand together. */
+/* Streams that are missing for the same reason are listed together. */
 static void print_missing_streams(const struct section *section)
 {
 	const struct model_stream *streams = section->model->streams;
@@ -228,7 +228,7 @@ int section_head(const struct section *section)
 	const struct model_run *run = &section->model->run;
 
 	section_command(section->page, STYLE_HEADING, 0, run);
-	/* Of several the names stand in place of a command already. */
+	/* With several processes, their names already replace the command. */
 	if (run->attached && !(run->n_command == 1 && strcmp(run->command[0], run->attached) == 0))
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
 	warn_of_state(section);
@@ -249,17 +249,17 @@ static bool is_recorded(const struct section *section, const char *name)
 	return stream && stream->attached;
 }
 
-/* What ran were several programs, or one that is several processes. */
+/* Whether several programs ran, or one program in several processes. */
 static bool several(const struct model *model)
 {
 	return model->n_programs > 1 || (model->n_programs && model->programs[0].processes > 1);
 }
 
-#define NO_SAMPLES_TOLD 0.02 /* of CPU time: less may be chance */
+#define NO_SAMPLES_TOLD 0.02 /* of CPU time; a smaller share may be chance */
 
-#define QUEUED_TOLD 0.02 /* of CPU time: on any machine something runs now and then */
+#define QUEUED_TOLD 0.02 /* of CPU time; a little is normal on any machine */
 
-/* What of the CPU time the runtime had. */
+/* Describes the runtime's share of the CPU time. */
 static void tell_work(const struct model_cpu *cpu, FILE *out)
 {
 	double all = (double)cpu->on_cpu_ns, beside = (double)cpu->work_ns[WORK_COLLECTOR];
@@ -326,7 +326,7 @@ static void tell_collections(const struct section *section, FILE *out)
 	if (gc->processes > 1)
 		fprintf(out, " in %s processes", unit_count(gc->processes).text);
 	fprintf(out, " took %s", unit_time(pauses).text);
-	/* Side by side they may take more than there is. */
+	/* Pauses of several processes overlap, so a share of wall time would be misleading. */
 	if (gc->processes > 1)
 		fprintf(out, " together");
 	else if (wall > 0)
@@ -361,7 +361,7 @@ static void tell_allocation(const struct section *section, FILE *out)
 	}
 	if (!alloc->samples) {
 		fprintf(out, " No allocation was sampled");
-		/* Without a sample the period of a runtime's own sampler is not known. */
+		/* The period of a runtime's own sampler is unknown without samples. */
 		if (bytes->high > 0)
 			fprintf(out, "; the total is likely less than %s",
 				unit_bytes(bytes->high).text);
@@ -377,7 +377,7 @@ static void tell_allocation(const struct section *section, FILE *out)
 		plural((uint64_t)ceil(alloc->objects.value), "[|s]").text);
 }
 
-/* An estimate with its interval; without a filter, how long calls were traced. */
+/* An estimate with its interval; without a filter, also how long calls were traced. */
 static void tell_estimated_calls(const struct model *model, FILE *out)
 {
 	const struct model_tracing *tracing = &model->tracing;
@@ -434,7 +434,10 @@ static void print_bar(const struct section *section, const char *label, double n
 		unit_percent(ns / whole).text, bar);
 }
 
-/* Of the CPU time, or of the wall time where that is longer (one thread that waits at times). */
+/*
+ * Shares of the CPU time, or of the wall time if that is longer (one thread that waits at
+ * times).
+ */
 static void print_bars(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -449,7 +452,7 @@ static void print_bars(const struct section *section)
 	print_bar(section, "collector, on the CPU", gc, whole);
 	print_bar(section, "compiler, on the CPU", compiler, whole);
 	print_bar(section, "gcprof's own BPF programs", own, whole);
-	/* What waited is not selected by any filter but one by time. */
+	/* Only a filter by time could select waiting time. */
 	if (!model->filter)
 		print_bar(section, "off CPU: blocked or waiting to run", wall - cpu, whole);
 }
