@@ -20,7 +20,7 @@ static void entry_row(const struct section *section, struct table *table,
 	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
-/* By default, printed only for programs in which threads do not show the structure. */
+/* By default, printed only if a runtime runs its threads on any system thread. */
 int section_entries(const struct section *section)
 {
 	static const struct column columns[] = {

@@ -31,9 +31,8 @@ void page_line(const struct page *page, enum style style, int indent, const char
 struct column {
 	const char *top, *title; /* two lines of heading; top may be NULL */
 	bool left;               /* otherwise right-aligned */
-	int drop;     /* if space is short, the column with the highest value is left out first; 0:
-			 never */
-	int flexible; /* > 0: may be cut in the middle, down to this many columns */
+	int drop;                /* order of dropping if space is short, highest first; 0: never */
+	int flexible;            /* > 0: may be cut in the middle, down to this many columns */
 };
 
 struct table;
