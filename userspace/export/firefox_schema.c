@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_schema.c: constant parts of the Firefox export: categories and kinds of markers. */
+/* firefox_schema.c: constant parts of the Firefox export: categories and marker types. */
 #include "firefox.h"
 
-/* The front end knows few colours; one category has to be grey. */
+/* The front end has few colours; one category must be grey. */
 static const struct {
 	const char *name, *colour;
 } categories[CATEGORIES] = {
@@ -35,9 +35,9 @@ struct field {
 	const char *key, *label, *format;
 };
 
-enum { FIELDS_MAX = 20 }; /* the last is empty */
+enum { FIELDS_MAX = 20 }; /* the last one is empty */
 
-/* Types begin with Gcprof: those of Gecko would have to carry what Gecko puts there. */
+/* Names begin with Gcprof, because Gecko's own types would need Gecko's fields. */
 static const struct schema {
 	const char *name, *display, *tooltip, *table, *description, *graphs;
 	struct field fields[FIELDS_MAX];
