@@ -44,9 +44,9 @@ static const struct counter counters[] = {
 	{"Heap used", "bytes in old and large objects after each collection", "blue", false,
 	 used_of},
 	{"Arenas", "bytes reserved for small and medium old objects", "grey", false, arenas_of},
-	{"Large objects", "bytes in objects with pages of their own", "purple", false, large_of},
-	{"Allocation rate", "bytes allocated in a second", "orange", true, allocated_of},
-	{"RSS", "bytes of the process in memory, after each collection", "magenta", false, rss_of},
+	{"Large objects", "bytes in large objects", "purple", false, large_of},
+	{"Allocation rate", "bytes allocated per second", "orange", true, allocated_of},
+	{"RSS", "resident set size of the process after each collection", "magenta", false, rss_of},
 };
 
 enum { N_COUNTERS = sizeof(counters) / sizeof(*counters) };

@@ -14,12 +14,12 @@ static const struct {
 	[PSEUDO_MINOR] = {"(freed by a minor collection)", CATEGORY_GC},
 	[PSEUDO_MAJOR] = {"(freed by a major collection)", CATEGORY_GC},
 	[PSEUDO_FREED] = {"(freed by the program)", CATEGORY_OTHER},
-	[PSEUDO_UNKNOWN] = {"(fate not known)", CATEGORY_UNKNOWN},
+	[PSEUDO_UNKNOWN] = {"(outcome unknown)", CATEGORY_UNKNOWN},
 	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
 	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},
 	[PSEUDO_WAIT + WAIT_CALL] = {"(waiting in a system call)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_FAULT] = {"(waiting for a page)", CATEGORY_IDLE},
-	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted: others ran)", CATEGORY_IDLE},
+	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_STOPPED] = {"(stopped)", CATEGORY_IDLE},
 };
 

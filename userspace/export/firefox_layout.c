@@ -14,7 +14,7 @@
 
 #include "firefox.h"
 
-static const char no_type[] = "(type not known)";
+static const char no_type[] = "(unknown type)";
 
 /* The number of a text in a list without duplicates. */
 static int64_t number_text(struct map *index, const char *text, const char **list, uint32_t *count)

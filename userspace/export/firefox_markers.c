@@ -152,8 +152,8 @@ static const char *reason_name(uint64_t reason)
 	static const char *const names[] = {
 		[GCPROF_REASON_NURSERY] = "the nursery was full",
 		[GCPROF_REASON_LARGE] = "large objects were allocated",
-		[GCPROF_REASON_THRESHOLD] = "the old generation grew past its threshold",
-		[GCPROF_REASON_EXPLICIT] = "the program asked",
+		[GCPROF_REASON_THRESHOLD] = "the old generation exceeded its threshold",
+		[GCPROF_REASON_EXPLICIT] = "requested by the program",
 		[GCPROF_REASON_PRESSURE] = "pressure from outside the heap",
 		[GCPROF_REASON_FINISH] = "the heap or a thread was being closed",
 	};
@@ -176,10 +176,10 @@ static const char *phase_name(uint64_t phase)
 static const char *period_reason(uint64_t reason)
 {
 	static const char *const names[] = {
-		[GCPROF_PERIOD_START] = "sampling began",
-		[GCPROF_PERIOD_CEILING] = "too many samples a second",
+		[GCPROF_PERIOD_START] = "sampling started",
+		[GCPROF_PERIOD_CEILING] = "too many samples per second",
 		[GCPROF_PERIOD_RECOVERY] = "the rate fell again",
-		[GCPROF_PERIOD_REQUEST] = "asked for",
+		[GCPROF_PERIOD_REQUEST] = "on request",
 		[GCPROF_PERIOD_STOP] = "sampling ended",
 	};
 
@@ -456,7 +456,7 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 	}
 	switch (firefox->world->streams.losses[firefox->marks[marker->index].values[0]].severity) {
 	case SEVERITY_CUT:
-		return "Cut short";
+		return "Incomplete data";
 	case SEVERITY_HELD:
 		return "Held back";
 	}

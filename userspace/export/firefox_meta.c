@@ -61,17 +61,17 @@ static void put_recording(struct column *groups, const struct model *model)
 	put_entry(&entries, "Recorded by", run->tool);
 	put_entry(&entries, "Host", run->host);
 	put_entry(&entries, "Kernel", run->kernel);
-	put_count(&entries, "Timer samples a second", run->frequency);
+	put_count(&entries, "Timer samples per second", run->frequency);
 	put_count(&entries, "Timer samples", model->cpu.samples);
-	put_bytes(&entries, "Mean distance of allocation samples", (double)model->alloc.period);
+	put_bytes(&entries, "Sampling period (mean bytes)", (double)model->alloc.period);
 	if (model->alloc.period_max > model->alloc.period)
-		put_bytes(&entries, "Longest distance in force", (double)model->alloc.period_max);
+		put_bytes(&entries, "Longest sampling period", (double)model->alloc.period_max);
 	put_count(&entries, "Allocation samples", model->alloc.samples);
 	put_bytes(&entries, "Allocated, estimated", model->alloc.bytes.value);
 	put_bytes(&entries, "At least (95 %)", model->alloc.bytes.low);
 	put_bytes(&entries, "At most (95 %)", model->alloc.bytes.high);
 	if (model->state != PROFILE_COMPLETE)
-		put_entry(&entries, "The profile", "is not whole: its end is missing or damaged");
+		put_entry(&entries, "The profile", "is incomplete: its end is missing or damaged");
 	output_text(entries.output, "]}");
 }
 

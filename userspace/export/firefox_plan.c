@@ -274,8 +274,9 @@ static void tell(struct firefox *firefox)
 					 (unsigned long long)firefox->marks_dropped,
 					 plural(firefox->marks_dropped, "[ is|s are]").text);
 	if (used)
-		snprintf(note + used, size - used,
-			 "all of it would be too large to open (weights make up for it)");
+		snprintf(
+			note + used, size - used,
+			"the complete file would be too large to open (weights compensate for it)");
 }
 
 static uint64_t digits(uint64_t number)

@@ -143,7 +143,8 @@ static void note_nothing(struct export_job *job, const struct model *model, enum
 		    !model->streams[i].attached)
 			why_not = model->streams[i].why_not;
 	snprintf(job->note, sizeof(job->note), "nothing to show by %s%s%.200s", measures[measure],
-		 why_not ? ": not recorded, " : ": no stack has any", why_not ? why_not : "");
+		 why_not ? ": not recorded, " : ": no stack has any cost of this kind",
+		 why_not ? why_not : "");
 }
 
 static int finish(struct model_observer *observer, const struct world *world)
@@ -179,8 +180,8 @@ static int create(struct export_job **out)
 const struct exporter exporter_folded = {
 	.name = "folded",
 	.suffix = ".folded",
-	.summary =
-		"a line a stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or faults",
+	.summary = "one line per stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or "
+		   "faults",
 	.measures = measures,
 	.create = create,
 };

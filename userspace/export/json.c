@@ -128,6 +128,6 @@ static int create(struct export_job **out)
 const struct exporter exporter_json = {
 	.name = "json",
 	.suffix = ".json",
-	.summary = "stacks with all that each cost, for programs; times in ns, sizes in bytes",
+	.summary = "stacks with their costs, for scripts; times in ns, sizes in bytes",
 	.create = create,
 };

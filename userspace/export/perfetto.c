@@ -205,7 +205,7 @@ static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void 
 
 	(void)row;
 	(void)context;
-	track.name = (char *)(uintptr_t) "gcprof: what was lost";
+	track.name = (char *)(uintptr_t) "gcprof: losses";
 	put_track(perfetto, &track, perfetto_uuid(TRACK_LOSSES, 0));
 }
 

@@ -43,7 +43,7 @@ static size_t note_alloc(sqlite3_stmt *row, Perfetto__Protos__DebugAnnotation *n
 	notes[0].name = (char *)(uintptr_t) "size";
 	notes[0].has_int_value = true;
 	notes[0].int_value = sqlite3_column_int64(row, 4);
-	notes[1].name = (char *)(uintptr_t) "bytes it stands for";
+	notes[1].name = (char *)(uintptr_t) "bytes represented";
 	notes[1].has_double_value = true;
 	notes[1].double_value = sqlite3_column_double(row, 5);
 	if (sqlite3_column_type(row, 6) != SQLITE_NULL) {
@@ -93,8 +93,8 @@ static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 		notes[i].has_int_value = true;
 		notes[i].int_value = sqlite3_column_int64(row, 4 + (int)i);
 	}
-	notes[0].name = (char *)(uintptr_t) "shorter ones before, not shown";
-	notes[1].name = (char *)(uintptr_t) "ns of these";
+	notes[0].name = (char *)(uintptr_t) "shorter waits before, not shown";
+	notes[1].name = (char *)(uintptr_t) "ns of shorter waits";
 	event.has_type = event.has_track_uuid = true;
 	event.track_uuid = perfetto_uuid(TRACK_WAITS, number(row, 2));
 	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END;
@@ -114,8 +114,8 @@ static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 
 static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
 {
-	static const char *const names[] = {"since the last one, without reading",
-					    "since the last one, with reading", "address"};
+	static const char *const names[] = {"since the last record, without disk reads",
+					    "since the last record, with disk reads", "address"};
 	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
 	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};

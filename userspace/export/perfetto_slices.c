@@ -113,8 +113,12 @@ static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void 
 {
 	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes",
 					    NULL};
-	static const char *const of_calls[] = {"result",           "ns in collections", "arguments",
-					       "stands for calls", "fiber (goroutine)", NULL};
+	static const char *const of_calls[] = {"result",
+					       "ns in collections",
+					       "arguments",
+					       "calls represented",
+					       "fiber (goroutine)",
+					       NULL};
 	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
 	bool gc = sqlite3_column_int64(row, 11);
 
