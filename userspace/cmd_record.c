@@ -37,9 +37,8 @@ enum {
 #define TYPED_NOTICE_NS \
 	UINT64_C(1000000000) /* after Ctrl-C, until a message says what the recorder waits for */
 
-#define NOT_GIVEN                                                                               \
-	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
-		      much */
+/* No valid value: the option has its default, which recording may lower to limit its cost. */
+#define NOT_GIVEN UINT64_MAX
 
 enum { FREQUENCY_DEFAULT = 999, SYSCALL_RATE_DEFAULT = 5000 };
 
