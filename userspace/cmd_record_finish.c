@@ -70,7 +70,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 }
 
 /* Reports losses that matter to the user; returns the number of missing events. */
-static uint64_t tell_losses(const struct recording *recording)
+static uint64_t report_losses(const struct recording *recording)
 {
 	static const struct {
 		enum loss loss;
@@ -146,7 +146,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
  * Reports the cost of recording. Timer samples show what the BPF programs cost the recorded
  * threads.
  */
-static void tell_cost(const struct recording *recording)
+static void report_cost(const struct recording *recording)
 {
 	double own = recorder_cpu_ns();
 	double machine =
@@ -170,7 +170,7 @@ static void tell_cost(const struct recording *recording)
 }
 
 /* Reports what the recorder did to stay within its limit, or that it exceeded the limit. */
-static void tell_overhead(const struct recording *recording, uint64_t end)
+static void report_overhead(const struct recording *recording, uint64_t end)
 {
 	const struct throttle *throttle = &recording->throttle;
 	const struct throttle_level most = throttle_level(throttle, throttle->most);
@@ -214,7 +214,7 @@ static void tell_overhead(const struct recording *recording, uint64_t end)
  * Reports processes that the program left running: they are no longer recorded, and nothing
  * else would show that.
  */
-static void tell_left(const struct recording *recording)
+static void report_left(const struct recording *recording)
 {
 	struct left left[LEFT_SHOWN];
 	char names[LEFT_SHOWN * 32] = "", pids[LEFT_SHOWN * 12] = "";
@@ -240,7 +240,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 {
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
-	uint64_t lost = tell_losses(recording);
+	uint64_t lost = report_losses(recording);
 	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost";
 
 	describe_streams(recording, streams, sizeof(streams));
@@ -250,8 +250,8 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	if (recording->options.rotate && recording->rotation.number > 1)
 		snprintf(files, sizeof(files), "%u files, the last is ",
 			 recording->rotation.number);
-	tell_overhead(recording, end);
-	tell_cost(recording);
+	report_overhead(recording, end);
+	report_cost(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s%s", (double)(end - recording->start) / 1e9,
 		 streams, losses, size, files, recording->piped ? "standard output" : output);
 	if (recording->piped || recording->failed)
@@ -270,6 +270,6 @@ void recording_complete(struct recording *recording)
 	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
 	store_report_cross_check(recording->store);
-	tell_left(recording);
+	report_left(recording);
 	print_summary(recording, end);
 }
