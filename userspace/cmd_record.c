@@ -258,7 +258,7 @@ static bool leaves_to_program(struct recording *recording)
 }
 
 /* Tells a user at a terminal, once, what the recorder is waiting for. */
-static void tell_waiting(const struct recording *recording, bool *said)
+static void explain_waiting(const struct recording *recording, bool *said)
 {
 	if (*said || !recording->typed || clock_now() - recording->typed < TYPED_NOTICE_NS)
 		return;
@@ -292,7 +292,7 @@ static void run(struct recording *recording)
 			event = WATCH_EXITED;
 		if (event == WATCH_SIGNAL && !err && leaves_to_program(recording))
 			event = WATCH_WORK;
-		tell_waiting(recording, &said);
+		explain_waiting(recording, &said);
 		note_turn(recording, turn);
 	}
 	recording->ended = event == WATCH_EXITED;
