@@ -147,7 +147,7 @@ int section_functions(const struct section *section)
 }
 
 /* Explains how selected calls were counted. */
-static void tell_selection(const struct section *section)
+static void note_selection(const struct section *section)
 {
 	const struct model *model = section->model;
 
@@ -171,12 +171,12 @@ static void tell_selection(const struct section *section)
 }
 
 /* Reports how long calls were traced, unless it was always. */
-static void tell_tracing(const struct section *section)
+static void note_tracing(const struct section *section)
 {
 	const struct model_tracing *tracing = &section->model->tracing;
 
 	if (section->model->filter)
-		tell_selection(section);
+		note_selection(section);
 	if (!tracing->gaps || section->model->filter)
 		return;
 	page_paragraph(section->page, STYLE_WARNING, 2,
@@ -239,7 +239,7 @@ int section_syscalls(const struct section *section)
 		return 0;
 	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
 		      "longest in total first");
-	tell_tracing(section);
+	note_tracing(section);
 	if (!model->n_syscalls) {
 		if (model->calls_left_out <= 0)
 			page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
