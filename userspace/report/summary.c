@@ -42,7 +42,7 @@ static void describe_end(const struct model *model, char *out, size_t size)
 }
 
 /* Warns that the report covers only part of the recording. */
-static void tell_part(const struct section *section, const char *why)
+static void warn_partial(const struct section *section, const char *why)
 {
 	double duration = (double)section->model->run.duration;
 
@@ -65,11 +65,13 @@ static void warn_of_state(const struct section *section)
 			       ": this report covers the part before it.",
 			       model->status.bytes);
 	else if (model->state == PROFILE_LARGE)
-		tell_part(section, "Only the beginning of this profile was read: all of it needs "
-				   "more memory than GCPROF_MEMORY allows.");
+		warn_partial(section,
+			     "Only the beginning of this profile was read: all of it needs "
+			     "more memory than GCPROF_MEMORY allows.");
 	else if (model->state != PROFILE_COMPLETE)
-		tell_part(section, "The end of this profile is missing: the recorder was killed, "
-				   "or the file was cut off.");
+		warn_partial(section,
+			     "The end of this profile is missing: the recorder was killed, "
+			     "or the file was cut off.");
 }
 
 static void print_when(const struct section *section)
@@ -260,7 +262,7 @@ static bool several(const struct model *model)
 #define QUEUED_TOLD 0.02 /* of CPU time; a little is normal on any machine */
 
 /* Describes the runtime's share of the CPU time. */
-static void tell_work(const struct model_cpu *cpu, FILE *out)
+static void print_work(const struct model_cpu *cpu, FILE *out)
 {
 	double all = (double)cpu->on_cpu_ns, beside = (double)cpu->work_ns[WORK_COLLECTOR];
 	double collector = model_collector_ns(cpu), compiler = (double)cpu->work_ns[WORK_COMPILER];
@@ -304,7 +306,7 @@ static void tell_cpu(const struct section *section, FILE *out)
 	if ((double)model->cpu.queued_ns > QUEUED_TOLD * cpu)
 		fprintf(out, " Threads were ready to run but had no CPU for another %s.",
 			unit_time((double)model->cpu.queued_ns).text);
-	tell_work(&model->cpu, out);
+	print_work(&model->cpu, out);
 }
 
 static void tell_collections(const struct section *section, FILE *out)
