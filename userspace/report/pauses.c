@@ -111,7 +111,7 @@ static uint64_t write_calls(FILE *out, const struct model_pause *pause)
 }
 
 /* Lists the activity and the delays of other threads. */
-static void write_meanwhile(FILE *out, const struct model_pause *pause)
+static void write_other_threads(FILE *out, const struct model_pause *pause)
 {
 	uint64_t rest = pause->sums.calls - pause->sums.futex_calls - write_calls(out, pause);
 
@@ -267,7 +267,7 @@ int section_pauses(const struct section *section)
 	for (size_t i = 0; i < rows; i++) {
 		pause_row(section, table, &model->pauses[i]);
 		error |= note(table, &model->pauses[i], write_cause);
-		error |= note(table, &model->pauses[i], write_meanwhile);
+		error |= note(table, &model->pauses[i], write_other_threads);
 		error |= note(table, &model->pauses[i], write_own);
 		if (model->tracing.gaps)
 			error |= note(table, &model->pauses[i], write_untraced);
