@@ -202,8 +202,8 @@ static int take_usage(struct sql *sql, const struct world *world, const struct e
 }
 
 /* Assigns the events between start and finish to the call. */
-static int settle(struct sql_pending *pending, struct sqlite3_stmt *update, uint64_t id,
-		  uint64_t start, uint64_t finish)
+static int assign_call(struct sql_pending *pending, struct sqlite3_stmt *update, uint64_t id,
+		       uint64_t start, uint64_t finish)
 {
 	int error = 0;
 
@@ -225,9 +225,9 @@ static int settle_thread(struct sql *sql, const struct record_syscall *record, u
 
 	if (!thread)
 		return -ENOMEM;
-	error = settle(&thread->ticks, sql->tick_in_syscall, id, start, record->time);
+	error = assign_call(&thread->ticks, sql->tick_in_syscall, id, start, record->time);
 	return error ? error
-		     : settle(&thread->waits, sql->wait_in_syscall, id, start, record->time);
+		     : assign_call(&thread->waits, sql->wait_in_syscall, id, start, record->time);
 }
 
 static const char *call_name(const struct world *world, uint64_t number, bool compat,
