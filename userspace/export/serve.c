@@ -259,7 +259,7 @@ static void take(struct server *server, int listener)
 }
 
 /* Closes silent connections; returns the ms until the next timeout, or -1 if there is none. */
-static int look_for_silent(struct server *server)
+static int close_silent(struct server *server)
 {
 	uint64_t now = now_ms(), first = UINT64_MAX;
 
@@ -284,7 +284,7 @@ int serve_run(int listener, const struct served *served, int stop)
 	/* sendfile() has no flag to suppress the signal if the other side closes the connection. */
 	signal(SIGPIPE, SIG_IGN);
 	for (;;) {
-		int patience = look_for_silent(&server);
+		int patience = close_silent(&server);
 
 		for (size_t i = 0; i < server.count; i++)
 			waits[2 + i] = (struct pollfd){
