@@ -54,7 +54,7 @@ struct convert {
 	struct buffer objects; /* uint64_t[]: type << 1 | survived, in the order of the samples */
 	/* Set by the second pass: */
 	struct map *threads; /* VMProf's number -> id */
-	uint64_t n_threads, time_samples, gc_samples, objects_told;
+	uint64_t n_threads, time_samples, gc_samples, objects_matched;
 	uint64_t last_time, rss_bytes, phase, minors, steps;
 	size_t log_at;
 	struct open_gc open[OPEN_MAX]; /* of the log, innermost last */
@@ -427,12 +427,12 @@ static void put_gc_sample(struct convert *convert, const struct vmprof_reader *r
 
 static void put_fates(struct convert *convert, uint64_t count, uint64_t time)
 {
-	for (uint64_t object; count--; convert->objects_told++) {
-		if (!object_at(convert, convert->objects_told, &object) ||
-		    convert->objects_told >= convert->gc_samples)
+	for (uint64_t object; count--; convert->objects_matched++) {
+		if (!object_at(convert, convert->objects_matched, &object) ||
+		    convert->objects_matched >= convert->gc_samples)
 			return;
 		PUT(convert, fate, .time = time, .process = PROCESS,
-		    .sample = convert->objects_told + 1,
+		    .sample = convert->objects_matched + 1,
 		    .outcome = object & 1 ? GCPROF_PROMOTED : GCPROF_DIED_YOUNG,
 		    .collections = object & 1);
 	}
