@@ -191,7 +191,7 @@ const char *segments_next(struct segments *segments)
 }
 
 /* Prints the output of the recorder and its program. */
-static void tell_log(const struct segments *segments)
+static void print_log(const struct segments *segments)
 {
 	FILE *log = fopen(segments->log, "re");
 	char text[4096];
@@ -214,7 +214,7 @@ int segments_finish(struct segments *segments, bool tell)
 		segments->status = status_of(status);
 	segments->ended = true;
 	if (tell)
-		tell_log(segments);
+		print_log(segments);
 	while (segments->number && segments_next(segments))
 		unlink(segments->path);
 	unlink(segments->log);
