@@ -257,9 +257,9 @@ static bool several(const struct model *model)
 	return model->n_programs > 1 || (model->n_programs && model->programs[0].processes > 1);
 }
 
-#define NO_SAMPLES_TOLD 0.02 /* of CPU time; a smaller share may be chance */
+#define NO_SAMPLES_SHOWN 0.02 /* of CPU time; a smaller share may be chance */
 
-#define QUEUED_TOLD 0.02 /* of CPU time; a little is normal on any machine */
+#define QUEUED_SHOWN 0.02 /* of CPU time; a little is normal on any machine */
 
 /* Describes the runtime's share of the CPU time. */
 static void print_work(const struct model_cpu *cpu, FILE *out)
@@ -277,7 +277,7 @@ static void print_work(const struct model_cpu *cpu, FILE *out)
 			unit_percent(compiler / all).text);
 }
 
-static void tell_cpu(const struct section *section, FILE *out)
+static void print_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
@@ -297,19 +297,19 @@ static void tell_cpu(const struct section *section, FILE *out)
 	if (wall > 0 && model->cpu.kernel_ns)
 		fprintf(out, ", %s of it in the kernel",
 			unit_percent((double)model->cpu.kernel_ns / cpu).text);
-	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_TOLD * cpu)
+	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_SHOWN * cpu)
 		fprintf(out,
 			", %s without timer samples, mostly in the kernel with "
 			"interrupts off",
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
-	if ((double)model->cpu.queued_ns > QUEUED_TOLD * cpu)
+	if ((double)model->cpu.queued_ns > QUEUED_SHOWN * cpu)
 		fprintf(out, " Threads were ready to run but had no CPU for another %s.",
 			unit_time((double)model->cpu.queued_ns).text);
 	print_work(&model->cpu, out);
 }
 
-static void tell_collections(const struct section *section, FILE *out)
+static void print_collections(const struct section *section, FILE *out)
 {
 	const struct model_gc *gc = &section->model->gc;
 	uint64_t count = model_gc_count(gc);
@@ -336,7 +336,7 @@ static void tell_collections(const struct section *section, FILE *out)
 	fprintf(out, ".");
 }
 
-static void tell_cycles(const struct section *section, FILE *out)
+static void print_cycles(const struct section *section, FILE *out)
 {
 	const struct model_pauses *cycles = &section->model->gc.concurrent;
 	double wall = (double)section->model->run.wall;
@@ -349,7 +349,7 @@ static void tell_cycles(const struct section *section, FILE *out)
 		unit_percent((double)cycles->total_ns / wall).text);
 }
 
-static void tell_allocation(const struct section *section, FILE *out)
+static void print_allocation(const struct section *section, FILE *out)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
 	const struct estimate *bytes = &alloc->bytes;
@@ -380,7 +380,7 @@ static void tell_allocation(const struct section *section, FILE *out)
 }
 
 /* An estimate with its interval; without a filter, also how long calls were traced. */
-static void tell_estimated_calls(const struct model *model, FILE *out)
+static void print_estimated_calls(const struct model *model, FILE *out)
 {
 	const struct model_tracing *tracing = &model->tracing;
 
@@ -394,7 +394,7 @@ static void tell_estimated_calls(const struct model *model, FILE *out)
 		unit_time((double)model->syscall_ns).text);
 }
 
-static void tell_syscalls(const struct section *section, FILE *out)
+static void print_syscalls(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
 	const struct model_tracing *tracing = &model->tracing;
@@ -404,7 +404,7 @@ static void tell_syscalls(const struct section *section, FILE *out)
 	if (model->calls_left_out > 0 && !model->syscall_count)
 		fprintf(out, " The number of selected system calls is unknown");
 	else if (tracing->estimated)
-		tell_estimated_calls(model, out);
+		print_estimated_calls(model, out);
 	else
 		fprintf(out, " %s system call%s took %s including waiting",
 			unit_count(model->syscall_count).text,
@@ -467,11 +467,11 @@ int section_summary(const struct section *section)
 
 	if (!out)
 		return -ENOMEM;
-	tell_cpu(section, out);
-	tell_collections(section, out);
-	tell_cycles(section, out);
-	tell_allocation(section, out);
-	tell_syscalls(section, out);
+	print_cpu(section, out);
+	print_collections(section, out);
+	print_cycles(section, out);
+	print_allocation(section, out);
+	print_syscalls(section, out);
 	if (fclose(out) != 0) {
 		free(text);
 		return -ENOMEM;
