@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_diff.c: gcprof diff: shows what changed from one profile to another. */
+/* cmd_diff.c: gcprof diff: shows what changed between two profiles. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int parse_arguments(struct diff_arguments *arguments, int argc, char **ar
 	return -EINVAL;
 }
 
-/* Of a profile that takes too much memory the half is read, or half of that. */
+/* A profile that needs too much memory is read only in part: half, a quarter and so on. */
 static int load(const char *file, struct model **out)
 {
 	struct model_view view = {.frames = MODEL_FRAMES_ALL};
@@ -66,7 +66,7 @@ static int load(const char *file, struct model **out)
 	return error;
 }
 
-/* A part of a profile says little in comparison with a whole one. */
+/* Comparing part of a profile with a complete one is misleading. */
 static int judge(const struct model *model)
 {
 	if (model->state == PROFILE_COMPLETE)

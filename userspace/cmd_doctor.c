@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_doctor.c: `gcprof doctor`: what can be recorded here, by whom, and what to change. */
+/* cmd_doctor.c: gcprof doctor: reports what can be recorded here, by whom, and what to change. */
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,12 +20,12 @@
 struct doctor_options {
 	int json;
 	int verbose;
-	const char *pid; /* of a running program; NULL: none */
+	const char *pid; /* a running program; NULL: none */
 };
 
-/* Everything that was found out. */
+/* All results. */
 struct diagnosis {
-	struct finding *findings; /* one for each check */
+	struct finding *findings; /* one per check */
 	struct trial trial;
 	bool possible;
 	const char *whom;
@@ -65,7 +65,7 @@ static int examine(struct diagnosis *out)
 	return 0;
 }
 
-/* A stream that this version records and that was tried. */
+/* True if this version records the stream and the trial attached it. */
 static bool is_tried(const struct trial *trial, int stream)
 {
 	const struct stream_state *state = &trial->streams[stream];
@@ -74,7 +74,7 @@ static bool is_tried(const struct trial *trial, int stream)
 	       (state->attached || strncmp(state->why_not, "not asked for", 13) != 0);
 }
 
-/* --- for people -------------------------------------------------------------- */
+/* --- text -------------------------------------------------------------------- */
 
 static void print_row(const char *verdict, const char *name, const char *found, const char *advice)
 {
@@ -151,7 +151,7 @@ static void print_diagnosis(const struct diagnosis *diagnosis, bool verbose)
 		printf("\nRecording is impossible here: see what fails above.\n");
 }
 
-/* --- for programs ------------------------------------------------------------ */
+/* --- JSON -------------------------------------------------------------------- */
 
 static json_t *json_checks(const struct diagnosis *diagnosis)
 {
@@ -260,6 +260,6 @@ const struct command cmd_doctor = {
 	.usage = "[OPTIONS] [PROGRAM]",
 	.summary = "report what can be recorded here or for a program, and what to change",
 	.options = rows,
-	.needs_root = true, /* it tries what root may; a program is opened as its caller */
+	.needs_root = true, /* the trial needs root; a program is opened as the caller */
 	.run = doctor_run,
 };

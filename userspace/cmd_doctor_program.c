@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_doctor_program.c: `gcprof doctor PROGRAM` and `-p PID`: what would be recorded of it, what
- * not, and why. */
+/* cmd_doctor_program.c: gcprof doctor PROGRAM and -p PID: what would be recorded, and why not. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -21,10 +20,12 @@
 #include "util/options.h"
 #include "util/plural.h"
 
-#define SETTLE_NS UINT64_C(5000000000) /* for files to be read */
+#define SETTLE_NS UINT64_C(5000000000) /* time limit for reading files */
 
-/* What a runtime's places report, and what a collector's probes do, in the order of printing. Where
- * there is a value, those of a pause may have it, too. */
+/*
+ * What is recorded through a runtime's places or a collector's probes, in the order of
+ * printing. If a row has a value, the places of pauses may report it, too.
+ */
 static const struct shown {
 	enum place_report report;
 	const char *key, *text;
@@ -46,7 +47,7 @@ static bool reports(const struct runtime_place *place, const struct shown *strea
 	       (is_pause && stream->value && runtime_place_has(place, stream->value));
 }
 
-/* Of a runtime that needs a walker of its own. */
+/* For a runtime that needs its own stack walker. */
 #define STACKS_KEY "stacks"
 
 enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
@@ -54,7 +55,7 @@ enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
 struct preview {
 	struct files *files;
 	struct opener *opener;
-	json_t *found; /* array: path, and probes or runtime, version, streams ... */
+	json_t *found; /* an array: path, and probes or runtime, version, streams ... */
 };
 
 static json_t *streams_of(const struct file *file)
@@ -205,7 +206,7 @@ static void print_line(const char *label, const char *text)
 	putchar('\n');
 }
 
-/* True if the stream is printed. */
+/* Returns whether it printed the stream. */
 static bool print_stream(const json_t *records, const char *key, const char *text, bool given,
 			 const char *label)
 {

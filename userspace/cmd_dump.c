@@ -22,7 +22,7 @@ static int open_profile(const char *path, struct profile_reader **out)
 	return err ? err : profile_reader_open(source, out);
 }
 
-/* Prints all records; a negative errno if they cannot be read or printed. */
+/* Prints all records. A negative errno if reading or printing fails. */
 static int dump(struct profile_reader *reader)
 {
 	struct record record;
@@ -39,7 +39,7 @@ static int dump(struct profile_reader *reader)
 	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
 
-/* Says what is missing; the exit code. */
+/* Reports missing data; returns the exit code. */
 static int judge(const char *path, const struct profile_reader *reader)
 {
 	struct profile_status status;

@@ -120,7 +120,7 @@ static void explain(const struct export_request *request, const char *path, int 
 		log_error("%s: %s", path, strerror(-error));
 }
 
-/* Says what is missing; the exit code. */
+/* Reports missing data; returns the exit code. */
 static int judge(const struct export_request *request, const struct export_result *result)
 {
 	if (*result->note)
@@ -135,7 +135,7 @@ static int judge(const struct export_request *request, const struct export_resul
 	return EXIT_SUCCESS;
 }
 
-/* Opening the output empties it: it must not be what is to be read. */
+/* Opening the output truncates it, so it must not be the input. */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -174,7 +174,7 @@ static int convert(const struct export_request *request, const char *path)
 	}
 	if (error) {
 		explain(request, path, error);
-		/* Half a file is of no use. */
+		/* An incomplete file is of no use. */
 		if (sink && strcmp(path, "-") != 0)
 			output_file_remove(path);
 		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;

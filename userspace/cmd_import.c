@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_import.c: gcprof import: makes profiles of other profilers' files. */
+/* cmd_import.c: gcprof import: converts files of other profilers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static int parse_arguments(struct import_arguments *arguments, int argc, char **
 	return 0;
 }
 
-/* All of a file, unpacked if it is packed with gzip. */
+/* The contents of a file, decompressed if it is gzip. */
 static int read_file(const char *path, struct buffer *out)
 {
 	gzFile file = gzopen(path, "rbe");
@@ -82,7 +82,7 @@ static int read_file(const char *path, struct buffer *out)
 
 /* --- clocks -------------------------------------------------------------------------------- */
 
-/* The line through two readings. */
+/* The line through two clock readings. */
 static int clock_between(const struct record_clock *first, const struct record_clock *last,
 			 struct pypylog_clock *clock, uint64_t *offset)
 {
@@ -215,7 +215,7 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	}
 	if (error) {
 		explain(arguments->words[1], error);
-		/* Half a profile is of no use. */
+		/* An incomplete profile is of no use. */
 		if (sink)
 			output_file_remove(output);
 		return EXIT_FAILURE;

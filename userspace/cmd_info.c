@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cmd_info.c: gcprof info: shows how and when a profile was recorded, and whether it is whole. */
+/* cmd_info.c: gcprof info: shows how a profile was recorded, and whether it is complete. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -31,7 +31,7 @@ static const char *end_reason(const struct summary *summary)
 	return name ? name : "unknown";
 }
 
-/* From the release of the program to the end, or as far as the file goes. */
+/* From the release of the program to the end, or to the last record. */
 static uint64_t duration(const struct summary *summary)
 {
 	uint64_t end = summary->has_end ? summary->end.time : summary->last_time;
@@ -41,13 +41,13 @@ static uint64_t duration(const struct summary *summary)
 		       : 0;
 }
 
-/* A text from the profile: it may hold anything. */
+/* Text from the profile may contain anything, so it is escaped. */
 static void put_text(const char *text)
 {
 	escape_print(stdout, text, strlen(text));
 }
 
-/* A word of the command: what is on several lines goes on one. */
+/* Prints a word of the command on one line. */
 static void put_word(const char *text)
 {
 	static const char blanks[] = " \t\n\v\f\r";
@@ -466,7 +466,7 @@ static int open_profile(const char *path, struct profile_reader **out)
 	return err ? err : profile_reader_open(source, out);
 }
 
-/* Prints everything about the file; the exit code. */
+/* Prints everything about the file; returns the exit code. */
 static int show(const char *path, const struct info_options *options)
 {
 	struct profile_reader *reader;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_query.c: gcprof query: answers questions in SQL about a profile. */
+/* cmd_query.c: gcprof query: runs an SQL statement on a profile. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int find_format(const char *name, enum query_format *out)
 	return -EINVAL;
 }
 
-/* The statement from standard input. */
+/* Reads the statement from standard input. */
 static int read_statement(struct buffer *sql)
 {
 	char block[4096];
@@ -77,7 +77,7 @@ static int read_statement(struct buffer *sql)
 	return error ? error : buffer_append(sql, "", 1);
 }
 
-/* The line of the statement in which it goes wrong, with a mark below. */
+/* Prints the line of the statement that contains the error, with a mark below. */
 static void point_at(const char *sql, int offset)
 {
 	const char *at = sql + offset, *start = at, *end = at;

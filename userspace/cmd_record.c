@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record.c: `gcprof record`: records a program, or what runs already, into a profile. */
+/* cmd_record.c: gcprof record: records a program, or running programs, into a profile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -27,19 +27,18 @@
 #include "util/log.h"
 
 enum {
-	ROUND_MS = 200,        /* between two looks at the rings, if nothing wakes us */
-	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT as we */
-	LARGE_BYTES = 1 << 20, /* memory that goes back to the system as soon as it is free */
-	DESCRIPTORS = 4096,    /* that there is room for from the start */
+	ROUND_MS = 200,        /* between two rounds, if nothing wakes the recorder */
+	SIGNAL_GRACE_MS = 200, /* for a program that got the same SIGINT */
+	LARGE_BYTES = 1 << 20, /* allocations that are returned to the system when freed */
+	DESCRIPTORS = 4096,    /* size that the descriptor table has from the start */
 };
 
-#define ROUND_MIN_NS UINT64_C(1000000) /* from the begin of one to that of the next */
+#define ROUND_MIN_NS UINT64_C(1000000) /* from the start of a round to the start of the next */
 #define TYPED_NOTICE_NS \
-	UINT64_C(1000000000) /* after Ctrl-C, until a message says what is awaited */
+	UINT64_C(1000000000) /* after Ctrl-C, until a message says what the recorder waits for */
 
-#define NOT_GIVEN                                                                               \
-	UINT64_MAX /* a number that nobody can ask for: the default, unless recording takes too \
-		      much */
+/* No valid value: the option has its default, which recording may lower to limit its cost. */
+#define NOT_GIVEN UINT64_MAX
 
 enum { FREQUENCY_DEFAULT = 999, SYSCALL_RATE_DEFAULT = 5000 };
 
@@ -169,7 +168,7 @@ void recording_connect_unwinder(struct recording *recording)
 		log_warning("stacks are walked by frame pointers only: %s", strerror(-err));
 }
 
-/* After a SIGINT: the program, if it got it too, may end with it. */
+/* After a SIGINT that the program may have received, too: it gets a moment to end. */
 static void wait_for_signalled(struct recording *recording)
 {
 	uint64_t end = clock_now() + SIGNAL_GRACE_MS * UINT64_C(1000000);
@@ -178,7 +177,7 @@ static void wait_for_signalled(struct recording *recording)
 		recording->ended = watch_wait(recording->watch, 10) == WATCH_EXITED;
 }
 
-/* Nobody can join a cgroup that was removed; who left it before is still recorded. */
+/* A removed cgroup gets no new processes. Processes that left it earlier are still recorded. */
 static bool cgroup_ended(const struct recording *recording)
 {
 	if (!recording->options.cgroup || !cgroup_is_gone(recording->cgroup) ||
@@ -189,8 +188,10 @@ static bool cgroup_ended(const struct recording *recording)
 	return true;
 }
 
-/* A program that starts maps a dozen files at once, each of which wakes us: the first gets a round
- * at once, the others one together. */
+/*
+ * A starting program maps a dozen files at once, and each mapping wakes the recorder. The
+ * first wakeup gets a round immediately, the others share the next one.
+ */
 static void space_rounds(uint64_t *round)
 {
 	uint64_t now = clock_now(), due = *round + ROUND_MIN_NS;
@@ -201,7 +202,7 @@ static void space_rounds(uint64_t *round)
 	*round = now + (uint64_t)left.tv_nsec;
 }
 
-/* The time now, less what this thread has waited for a CPU: ns. */
+/* The current time minus the time that this thread has waited for a CPU, in ns. */
 static uint64_t turn_clock(const struct recording *recording)
 {
 	unsigned long long waited = 0;
@@ -214,7 +215,7 @@ static uint64_t turn_clock(const struct recording *recording)
 	return clock_now() - waited;
 }
 
-/* With -v: a turn that took long although it had a CPU was kept waiting by something. */
+/* With -v: records the longest turn, not counting time without a CPU. */
 static void note_turn(struct recording *recording, uint64_t began)
 {
 	uint64_t end;
@@ -222,12 +223,15 @@ static void note_turn(struct recording *recording, uint64_t began)
 	if (!recording->options.verbose)
 		return;
 	end = turn_clock(recording);
-	/* What it has waited is counted when it gets the CPU: the clock may go back a little. */
+	/*
+	 * Waiting time is counted when the thread gets its CPU, so the clock may go back a
+	 * little.
+	 */
 	if (end > began && end - began > recording->longest_turn)
 		recording->longest_turn = end - began;
 }
 
-/* Files and programs that could not be attached or reached. */
+/* Reports files and programs that could not be attached or reached. */
 static void warn_troubles(const struct recording *recording)
 {
 	const char *trouble;
@@ -238,8 +242,9 @@ static void warn_troubles(const struct recording *recording)
 }
 
 /*
- * A Ctrl-C is for the program, too, if that is in our process group: it may end by it, end in its
- * own way, or go on. What it does is recorded, and its status is ours; a second one is for us.
+ * If the program is in our process group, it gets Ctrl-C, too. It may end because of it,
+ * end in its own way, or continue. The recorder records that and exits with the program's
+ * status. A second Ctrl-C stops the recorder.
  */
 static bool leaves_to_program(struct recording *recording)
 {
@@ -252,8 +257,8 @@ static bool leaves_to_program(struct recording *recording)
 	return true;
 }
 
-/* Once, to who types: why nothing happens. */
-static void tell_waiting(const struct recording *recording, bool *said)
+/* Tells a user at a terminal, once, what the recorder is waiting for. */
+static void explain_waiting(const struct recording *recording, bool *said)
 {
 	if (*said || !recording->typed || clock_now() - recording->typed < TYPED_NOTICE_NS)
 		return;
@@ -266,7 +271,7 @@ static void tell_waiting(const struct recording *recording, bool *said)
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
-	uint64_t round = 0, turn; /* when the last one began */
+	uint64_t round = 0, turn; /* start of the last round */
 	bool said = false;
 	int err = 0, timeout;
 
@@ -276,7 +281,7 @@ static void run(struct recording *recording)
 				   throttle_timeout(&recording->throttle, timeout));
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
-		/* Until a split is written, tracing stays as it was then. */
+		/* Until a split is written, the tracing state must not change. */
 		err = recording->rotation.split ? 0 : throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
 		err = err ? err : recording_rotate(recording);
@@ -287,7 +292,7 @@ static void run(struct recording *recording)
 			event = WATCH_EXITED;
 		if (event == WATCH_SIGNAL && !err && leaves_to_program(recording))
 			event = WATCH_WORK;
-		tell_waiting(recording, &said);
+		explain_waiting(recording, &said);
 		note_turn(recording, turn);
 	}
 	recording->ended = event == WATCH_EXITED;
@@ -313,7 +318,7 @@ static int exit_code(const struct recording *recording)
 {
 	if (recording->failed)
 		return EXIT_FAILURE;
-	/* By the second Ctrl-C: what the program will end with is not known. */
+	/* After a second Ctrl-C: the program's status is not known. */
 	if (!recording->ended && recording->typed && watch_signal(recording->watch) == SIGINT)
 		return EXIT_BY_SIGNAL + SIGINT;
 	if (!recording->ended || !recording->target)
@@ -323,7 +328,7 @@ static int exit_code(const struct recording *recording)
 	return WEXITSTATUS(recording->status);
 }
 
-/* The profile is lost, the program is not: it goes on without us until it ends. */
+/* If the profile cannot be written, the program must not suffer: it continues until it ends. */
 static void wait_unprofiled(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
@@ -368,12 +373,15 @@ static void recording_free(struct recording *recording)
 	when_free(recording->keeping.when);
 }
 
-/* Everything is attached: what comes from programs from now on is read with few rights. */
+/* Everything is attached: from now on the recorder reads data from programs, with few rights. */
 static void drop_capabilities(struct recording *recording)
 {
 	int err;
 
-	/* Before Linux 6.6 probes are perf events, and 6.1 refuses later ones without them. */
+	/*
+	 * Before Linux 6.6 probes are perf events, and 6.1 refuses new ones without these
+	 * rights.
+	 */
 	if (!attach_multi_supported()) {
 		recording_step(recording, "capabilities are kept: this kernel needs them for "
 					  "probes of files mapped later");
@@ -408,8 +416,8 @@ static bool complete_number(uint64_t *number, uint64_t usual)
 	return given;
 }
 
-/* What options must not say, alone or together. */
-/* The runtimes of --runtime. A negative errno, reported, if there is no such name. */
+/* --- checks of the options ----------------------------------------------------------------- */
+/* Parses --runtime. An unknown name is reported; a negative errno. */
 static int runtimes_parse(const char *text, uint32_t *mask)
 {
 	char name[32];
@@ -514,13 +522,16 @@ static int check_options(struct record_options *options, char **words)
 	return 0;
 }
 
-/* While there is one thread: later the kernel would wait for all CPUs (synchronize_rcu()) each time
- * that the table of descriptors gets larger, on a busy machine for tens of milliseconds. */
+/*
+ * Grows the descriptor table while there is one thread. Later, the kernel would wait for
+ * all CPUs (synchronize_rcu()) at each growth, which takes tens of milliseconds on a busy
+ * machine.
+ */
 static void make_room_for_descriptors(void)
 {
 	int fd = -1;
 
-	/* Or as many as are allowed. */
+	/* As many as are allowed. */
 	for (int room = DESCRIPTORS; room > 1 && fd < 0; room /= 2)
 		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, room - 1);
 	if (fd >= 0)
@@ -566,7 +577,9 @@ static int record_run(int argc, char **argv)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	setup_messages();
 	make_room_for_descriptors();
-	/* Else the size grows with each large table, and a long recording keeps what it had once.
+	/*
+	 * Otherwise the threshold grows with each large table that is freed, and a long
+	 * recording keeps the memory of its largest tables.
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);

@@ -27,7 +27,7 @@ enum {
 	EXIT_BY_SIGNAL = 128,
 };
 
-/* The BPF object is loaded by a thread, while files are opened and the program is started. */
+/* A thread loads the BPF object while files are opened and the program is started. */
 struct loading {
 	pthread_t thread;
 	bool runs;
@@ -58,86 +58,86 @@ struct keeping {
 	double seconds;    /* that it has */
 };
 
-/* Everything that belongs to one recording, in the order in which it comes to be. */
+/* Everything that belongs to one recording, in order of creation. */
 struct recording {
 	struct record_options options;
-	uint64_t longest_turn; /* of the main loop, ns, while it had a CPU; with -v */
-	int schedule;          /* how long this thread has waited for a CPU; with -v */
-	uint64_t began;        /* when gcprof was called, for the timings of -v */
-	uint64_t start;        /* when the program was released, or attached to */
-	char *command;         /* the file to run; NULL: what runs already is recorded */
+	uint64_t longest_turn; /* ns, of the main loop, not waiting for a CPU; with -v */
+	int schedule;          /* schedstat file of this thread: time without a CPU; with -v */
+	uint64_t began;        /* when gcprof was started, for the timings of -v */
+	uint64_t start;        /* when the program was released or attached to */
+	char *command;         /* the file to run; NULL: running programs are recorded */
 	struct invoker user;
 	struct opener *opener;
 	struct profile_writer *writer;
 	struct files *files;
 	struct store *store;
-	struct target *target;       /* the program that was started, or NULL */
-	struct libraries *libraries; /* of it; NULL: not known */
-	struct agent agent;          /* that it loads; closed: none */
-	struct running running;      /* those that were attached to */
-	int cgroup;                  /* its folder, if the options name one */
-	struct switches *switches;   /* of runtimes' samplers */
-	bool stops_at_exec;          /* the program: it has some that are set before it runs */
-	struct control *control;     /* of programs that have probes */
-	struct processes *processes; /* what exists */
-	struct loading loading;      /* of the session: until it ends, only its thread has that */
+	struct target *target;       /* the started program, or NULL */
+	struct libraries *libraries; /* its libraries; NULL: unknown */
+	struct agent agent;          /* the agent that it loads; closed: none */
+	struct running running;      /* the processes attached to */
+	int cgroup;                  /* the directory of --cgroup */
+	struct switches *switches;   /* switches of the runtimes' samplers */
+	bool stops_at_exec;          /* the program has switches that are set before it runs */
+	struct control *control;     /* control blocks of programs with probes */
+	struct processes *processes; /* all known processes */
+	struct loading loading; /* until the loading thread ends, only it may use the session */
 	struct session *session;
-	struct target_entry first; /* the program that was started, as the kernel side sees it */
+	struct target_entry first; /* the started program as the kernel side knows it */
 	struct perf_maps *maps;
-	struct unwinder *unwinder; /* NULL: stacks are not walked by rows */
+	struct unwinder *unwinder; /* NULL: stacks are not walked by unwind rows */
 	struct counters *counters;
 	struct throttle throttle;
 	struct drain *drain;
 	struct watch *watch;
 	enum end_reason reason;
-	bool ended;     /* the program, with `status`, or all that were attached to */
-	int status;     /* as wait(2) shows it */
-	uint64_t typed; /* when Ctrl-C was for the program and us, ns; 0: never */
-	bool piped;     /* the profile goes to our standard output */
-	char *path;     /* of the file that is being written; NULL: piped */
+	bool ended;     /* the program ended with `status`, or all attached programs ended */
+	int status;     /* as in wait(2) */
+	uint64_t typed; /* when Ctrl-C was pressed for the program and the recorder, ns; 0: never */
+	bool piped;     /* the profile goes to standard output */
+	char *path;     /* of the current file; NULL: piped */
 	struct rotation rotation;
 	struct keeping keeping;
-	bool removed;        /* its file is gone, which was reported */
-	uint64_t next_check; /* of that */
-	int file;            /* that file, to see it removed; 0: piped */
+	bool removed;        /* the file was removed, which was reported */
+	uint64_t next_check; /* of the file's existence */
+	int file;            /* the same file, to notice its removal; 0: piped */
 	bool failed;         /* the profile could not be written */
-	uint64_t bytes;      /* of the profile, or of those that are complete */
+	uint64_t bytes;      /* size of the profile, or of its completed files */
 };
 
-/* Print what failed and return the exit code for it. */
+/* Prints the error and returns its exit code. */
 int recording_fail(const struct problem *problem);
 int recording_fail_errno(const char *what, int err);
 
 /*
- * A pipe without a reader and a limit of file sizes are errors of a write, not the end of the
- * recorder. To be called when no program inherits it any more.
+ * Makes a pipe without a reader and the file size limit write errors instead of fatal
+ * signals. Must be called when no program can inherit this any more.
  */
 void recording_outlive_writes(void);
 
-/* With -v: says that a step is done, and when. */
+/* With -v: reports a completed step and its time. */
 void recording_step(const struct recording *recording, const char *what);
 
 /*
- * From the command line to the running program; the program's path is
- * `words[0]`. 0 or an exit code, with the error printed.
+ * Everything from the command line to the running program, whose path is `words[0]`.
+ * Returns 0 or an exit code, with the error printed.
  */
 int recording_open(struct recording *recording, char **words);
 
-/* The same for programs that run already, as the options name them. */
+/* The same for running programs, selected by the options. */
 int recording_attach(struct recording *recording);
 
-/* Steps that both take; 0 or an exit code, with the error printed. From the first on the BPF object
- * is being loaded: the options stay as they are. */
+/* Steps common to both; each returns 0 or an exit code, with the error printed. The first starts
+ * loading the BPF object; from then on, the options must not change. */
 int recording_may(struct recording *recording);
 int recording_open_output(struct recording *recording);
 
-/* Its name for messages. */
+/* The name of the output for messages. */
 static inline const char *recording_output(const struct recording *recording)
 {
 	return recording->path ? recording->path : recording->options.output;
 }
 
-/* Opens the profile's file, or the next one: says what is wrong with it. */
+/* Opens the profile's file, or the next one; reports errors. */
 int recording_open_file(struct recording *recording, struct sink **sink);
 
 /* What --rotate and --keep must not say: -EINVAL, with the error printed. */
@@ -171,17 +171,17 @@ void recording_keep_split(struct recording *recording, uint64_t time);
 /* What is kept, as the last segment ended. */
 int recording_keep_finish(struct recording *recording, uint64_t end);
 
-/* "12.5 MiB" */
+/* Formats a size, such as "12.5 MiB". */
 void recording_describe_size(uint64_t bytes, char *out, size_t size);
 
-/* Waits until it is loaded, or cannot be: the result is in `loading`. */
+/* Waits until the BPF object is loaded or loading has failed: the result is in `loading`. */
 void recording_await_session(struct recording *recording);
 
-/* Says so, once, if the profile's file was removed or replaced while it is written. */
+/* Reports once if the profile's file was removed or replaced during recording. */
 void recording_check_output(struct recording *recording);
 
-/* Makes unwind rows of files that the program will load, while the BPF programs are loaded; then
- * has them used. Without mappings it is not known where. */
+/* While the BPF programs are loaded, makes unwind rows of the files that the program will load;
+ * then activates them. Needs the records of mappings, because these have the addresses. */
 void recording_start_unwinder(struct recording *recording);
 void recording_connect_unwinder(struct recording *recording);
 
@@ -189,19 +189,18 @@ int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);
 int recording_put_start(struct recording *recording);
-/* Says that there are neither samples nor collections, if no place that reports them is attached.
+/* Reports that there will be no samples or collections if no place that reports them is attached.
  */
 void recording_warn_none(const struct recording *recording, const char *why, const char *unless);
 void recording_warn_streams(const struct recording *recording);
 
-/* Samples a second that were asked for; 0: none, UINT64_MAX: the program's own. */
+/* The requested ceiling in samples per second; 0: no samples, UINT64_MAX: the program's own. */
 uint64_t recording_ceiling(const struct record_options *options);
 
-/* Is each collection to be reported by itself, with page faults and resident set, whatever it
- * costs? */
+/* Whether each collection must be reported with page faults and RSS, whatever the cost. */
 bool recording_each_collection(const struct record_options *options);
 
-/* Detaches, completes the file, prints the summary. The kernel side is silent afterwards. */
+/* Detaches, completes the file and prints the summary. Afterwards the kernel side emits nothing. */
 void recording_complete(struct recording *recording);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_attach.c: `gcprof record` of what runs already: processes, a cgroup, the machine. */
+/* cmd_record_attach.c: gcprof record for running programs: processes, a cgroup, the machine. */
 /*
- * Order: the kernel side and the perf rings listen first, then threads are made
- * known, then what they have mapped is read and its probes are attached. Nothing
- * falls between, and what is reported twice is stored once. Attaching the probes is
- * what switches sampling on in the programs.
+ * The order matters. First the BPF programs and the perf rings are attached, then the
+ * threads are registered, then their mappings are read and probes attached. So nothing is
+ * missed, and what is reported twice is stored once. Attaching the probes switches the
+ * samplers of the programs on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,9 +24,9 @@
 #include "util/log.h"
 #include "util/priority.h"
 
-#define SETTLE_NS UINT64_C(3000000000) /* until programs have seen that a consumer attached */
+#define SETTLE_NS UINT64_C(3000000000) /* until programs have noticed that a consumer attached */
 
-/* Before anything is opened: does what is to be recorded exist? */
+/* Checks that the targets exist, before anything is opened. */
 static int check_targets(struct recording *recording)
 {
 	struct record_options *options = &recording->options;
@@ -50,7 +50,7 @@ static int check_targets(struct recording *recording)
 	return 0;
 }
 
-enum { LAST_TARGETS = 64 }; /* bytes that the longest process takes, and what follows the last */
+enum { LAST_TARGETS = 64 }; /* size of the longest process text, and of what follows the last */
 
 /* "process 12 (name), process 13 (name)", "cgroup PATH" or "every process". */
 static void describe_targets(const struct recording *recording, char *out, size_t size)
@@ -75,7 +75,10 @@ static void describe_targets(const struct recording *recording, char *out, size_
 	}
 }
 
-/* The command of a profile is that of the process, if it is one; else what was asked for. */
+/*
+ * With one process, its command is that of the profile; otherwise the description of the
+ * targets.
+ */
 static int open_profile(struct recording *recording, char *targets)
 {
 	char *none[] = {targets, NULL}, *text = NULL;
@@ -107,8 +110,10 @@ static const char *why_unset(int err)
 			       : strerror(-err);
 }
 
-/* A program that cannot be written to takes no samples, and one without a control block has its own
- * period. */
+/*
+ * A program that cannot be written to takes no samples. A program without a control block
+ * uses its own period.
+ */
 static void warn_unreached(const struct recording *recording)
 {
 	const struct running *running = &recording->running;
@@ -132,8 +137,10 @@ static void warn_unreached(const struct recording *recording)
 
 /* --- names ------------------------------------------------------------------- */
 
-/* A program without a control block cannot see that one more consumer attached, and has announced
- * its names to the first. */
+/*
+ * A program without a control block does not notice a second consumer, and has announced
+ * its names only to the first.
+ */
 static void warn_without_names(const struct recording *recording)
 {
 	const struct running *running = &recording->running;
@@ -151,7 +158,7 @@ static void warn_without_names(const struct recording *recording)
 
 /* --- attaching --------------------------------------------------------------- */
 
-/* One that ended meanwhile is no reason to leave the others alone. */
+/* If one of the processes has ended, the others are still recorded. */
 static int check_followed(struct recording *recording)
 {
 	const struct running *running = &recording->running;
@@ -227,7 +234,7 @@ static void warn_probes(const struct recording *recording, const char *targets)
 			    "a library or program that has them is loaded or started");
 }
 
-/* They load it now; its probes are attached when the kernel side has reported its mapping. */
+/* The programs load them now. Probes are attached when the kernel reports the mapping. */
 static int load_agents(struct recording *recording)
 {
 	const struct agent_kind *kind = recording->options.agent_kind;
@@ -251,7 +258,7 @@ static int load_agents(struct recording *recording)
 	return 0;
 }
 
-/* Threads become known, then the first round reads what is mapped and attaches the probes. */
+/* Registers threads; then the first round reads their mappings and attaches the probes. */
 static int begin(struct recording *recording, const char *targets)
 {
 	int err = recording_put_start(recording), code;
@@ -310,8 +317,8 @@ int recording_attach(struct recording *recording)
 	if (!code)
 		code = begin(recording, targets);
 	/*
-	 * All programs of a busy machine fill the rings while the recorder waits for its
-	 * turn among them; it needs little, but soon.
+	 * On a busy machine, all programs fill the rings while the recorder waits for a
+	 * CPU. It needs little CPU time, but soon.
 	 */
 	unwinder_calm(recording->unwinder);
 	if (recording->running.count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_finish.c: `gcprof record` ends: completes the file, prints the summary. */
+/* cmd_record_finish.c: gcprof record: completes the file and prints the summary. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,15 +13,18 @@
 #include "util/log.h"
 #include "util/plural.h"
 
-/* Processes that go on when a recording ends and are listed by name. */
+/* Maximum number of remaining processes listed by name. */
 enum { LEFT_SHOWN = 8 };
 
-/* A recorder of the whole machine ends when it is asked to, whatever files others mapped. */
+/*
+ * With --system the recorder ends promptly on request, whatever files other programs have
+ * mapped.
+ */
 #define SECOND_NS UINT64_C(1000000000)
 static const struct patience for_program = {2 * SECOND_NS, 10 * SECOND_NS, 10 * SECOND_NS};
 static const struct patience for_system = {SECOND_NS / 5, SECOND_NS / 5, SECOND_NS / 5};
 
-/* A recording that is shorter may have used what it has saved up from the start. */
+/* A shorter recording may have used up the credit that it starts with. */
 #define OVERHEAD_SURE_NS UINT64_C(120000000000)
 
 static int put_end(struct recording *recording, uint64_t now)
@@ -41,7 +44,7 @@ static int put_end(struct recording *recording, uint64_t now)
 	return profile_writer_put(recording->writer, &record);
 }
 
-/* Completes the file. Only what was recorded counts: the kernel side is silent by now. */
+/* Completes the file. The kernel side emits nothing any more. */
 static void finish_profile(struct recording *recording, uint64_t end)
 {
 	const struct patience *patience =
@@ -66,8 +69,8 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	recording->failed |= err != 0;
 }
 
-/* Losses that the user should know of; returns how many events are missing. */
-static uint64_t tell_losses(const struct recording *recording)
+/* Reports losses that matter to the user; returns the number of missing events. */
+static uint64_t report_losses(const struct recording *recording)
 {
 	static const struct {
 		enum loss loss;
@@ -103,7 +106,7 @@ void recording_describe_size(uint64_t bytes, char *out, size_t size)
 		snprintf(out, size, "%.1f MiB", (double)bytes / 1024 / 1024);
 }
 
-/* Where the profile could not be written, the kernel's totals may not have been asked for. */
+/* If writing the profile failed, the kernel's totals may not have been read. */
 static uint64_t count_syscalls(const struct recording *recording)
 {
 	uint64_t stored = store_count(recording->store, STREAM_SYSCALL);
@@ -139,8 +142,11 @@ static void describe_streams(const struct recording *recording, char *out, size_
 	}
 }
 
-/* What recording took. Timer samples say what the BPF programs took of the programs' threads. */
-static void tell_cost(const struct recording *recording)
+/*
+ * Reports the cost of recording. Timer samples show what the BPF programs cost the recorded
+ * threads.
+ */
+static void report_cost(const struct recording *recording)
 {
 	double own = recorder_cpu_ns();
 	double machine =
@@ -163,8 +169,8 @@ static void tell_cost(const struct recording *recording)
 			 own / 1e9);
 }
 
-/* What it did to stay within what was allowed, or that it could not. */
-static void tell_overhead(const struct recording *recording, uint64_t end)
+/* Reports what the recorder did to stay within its limit, or that it exceeded the limit. */
+static void report_overhead(const struct recording *recording, uint64_t end)
 {
 	const struct throttle *throttle = &recording->throttle;
 	const struct throttle_level most = throttle_level(throttle, throttle->most);
@@ -197,15 +203,18 @@ static void tell_overhead(const struct recording *recording, uint64_t end)
 			 " a second and CPU to stay within %g%% of the machine (--max-overhead): "
 			 "totals stay right",
 			 options->syscall_rate >> most.calls, allowed);
-	/* A minute's worth may have been used at once. */
+	/* One minute's worth of credit may have been used at once. */
 	if (throttle->controller.saved < 0 && all > OVERHEAD_SURE_NS)
 		log_info("recording still took more than %g%% of the machine: leave out what costs "
 			 "the most (-F, --off-cpu, --faults, --system)",
 			 allowed);
 }
 
-/* What the program leaves behind is not recorded any more, which would not be noticed. */
-static void tell_left(const struct recording *recording)
+/*
+ * Reports processes that the program left running: they are no longer recorded, and nothing
+ * else would show that.
+ */
+static void report_left(const struct recording *recording)
 {
 	struct left left[LEFT_SHOWN];
 	char names[LEFT_SHOWN * 32] = "", pids[LEFT_SHOWN * 12] = "";
@@ -231,7 +240,7 @@ static void print_summary(const struct recording *recording, uint64_t end)
 {
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
-	uint64_t lost = tell_losses(recording);
+	uint64_t lost = report_losses(recording);
 	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost";
 
 	describe_streams(recording, streams, sizeof(streams));
@@ -241,8 +250,8 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	if (recording->options.rotate && recording->rotation.number > 1)
 		snprintf(files, sizeof(files), "%u files, the last is ",
 			 recording->rotation.number);
-	tell_overhead(recording, end);
-	tell_cost(recording);
+	report_overhead(recording, end);
+	report_cost(recording);
 	log_info("recorded %.2f s%s; %s; %s in %s%s", (double)(end - recording->start) / 1e9,
 		 streams, losses, size, files, recording->piped ? "standard output" : output);
 	if (recording->piped || recording->failed)
@@ -261,6 +270,6 @@ void recording_complete(struct recording *recording)
 	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
 	store_report_cross_check(recording->store);
-	tell_left(recording);
+	report_left(recording);
 	print_summary(recording, end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_open.c: `gcprof record` before the program runs: checks, loads, attaches, releases. */
+/* cmd_record_open.c: gcprof record before the program runs: checks, loads, attaches, releases. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,8 +22,8 @@
 #include "util/plural.h"
 #include "util/priority.h"
 
-#define ROWS_NS  UINT64_C(200000000) /* to wait for unwind rows, where CPUs are busy */
-#define CHECK_NS UINT64_C(100000000) /* between two looks at whether the profile is still there */
+#define ROWS_NS  UINT64_C(200000000) /* limit for making unwind rows on busy CPUs */
+#define CHECK_NS UINT64_C(100000000) /* between two checks that the profile still exists */
 
 void recording_check_output(struct recording *recording)
 {
@@ -35,7 +35,7 @@ void recording_check_output(struct recording *recording)
 	    now < recording->next_check)
 		return;
 	recording->next_check = now + CHECK_NS;
-	/* Of the file, not of its name: the user's path is not for root to follow. */
+	/* Checks the open file, not its name: root must not follow the user's path. */
 	if (fstat(recording->file, &status) || status.st_nlink)
 		return;
 	recording->removed = true;
@@ -77,7 +77,7 @@ int recording_open_output(struct recording *recording)
 	if (!err)
 		err = store_create(recording->writer, recording->files, recording->processes,
 				   &recording->store);
-	/* The reader of names reads the kernel's while the BPF programs are loaded. */
+	/* The reader reads the kernel's names while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
 	if (err)
@@ -92,8 +92,10 @@ void recording_outlive_writes(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* What forbids to switch samplers on; NULL: nothing. Programs that were not named are changed only
- * if that was asked for. */
+/*
+ * The reason why samplers must not be switched on; NULL: none. Programs that the user did
+ * not name are changed only on request.
+ */
 static const char *writes_forbidden(const struct record_options *options)
 {
 	if (options->no_writes)
@@ -110,7 +112,7 @@ uint64_t recording_ceiling(const struct record_options *options)
 	return options->ceiling;
 }
 
-/* What programs are asked for, in their control blocks. */
+/* The requests to programs, in their control blocks. */
 static struct control_options control_wanted(const struct record_options *options)
 {
 	uint64_t ceiling = recording_ceiling(options);
@@ -125,7 +127,7 @@ static struct control_options control_wanted(const struct record_options *option
 	};
 }
 
-/* As a number. */
+/* The ceiling as a number. */
 static uint64_t ceiling_rate(const struct record_options *options)
 {
 	uint64_t ceiling = recording_ceiling(options);
@@ -163,7 +165,7 @@ int recording_may(struct recording *recording)
 
 	if (rights_check(&problem))
 		return recording_fail(&problem);
-	/* Short: the caller waits for it. */
+	/* The caller waits for the start-up, which is short. */
 	err = priority_raise();
 	if (err)
 		log_verbose("cannot raise the recorder's priority: %s", strerror(-err));
@@ -225,7 +227,7 @@ static int start_child(struct recording *recording, char **words)
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
-	char runtime[RUNTIME_TEXT_MAX]; /* the first, with its version */
+	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version */
 };
 
 static void search_file(void *context, const char *path, int fd)
@@ -263,14 +265,13 @@ struct library {
 struct library_search {
 	struct files *files;
 	struct unwinder *unwinder;
-	const struct agent_kind *agent; /* that is asked for, or NULL */
+	const struct agent_kind *agent; /* the requested agent, or NULL */
 	struct buffer found;            /* struct library[] */
-	struct agent_verdict verdict;   /* of the program and all of them */
-	bool generates;                 /* one has a runtime that makes code */
+	struct agent_verdict verdict;   /* for the program and all its libraries */
+	bool generates;                 /* a library has a runtime that generates code */
 };
 
-/* A runtime in a library of its own, whose code the program runs a few milliseconds after it was
- * started. */
+/* A runtime in a library: the program runs its code a few milliseconds after its start. */
 static bool makes_code(const struct file_facts *facts)
 {
 	return facts->runtime.runtime && runtime_get(facts->runtime.runtime)->library;
@@ -297,8 +298,10 @@ static void read_library(void *context, const char *path, int fd)
 		close(library.fd);
 }
 
-/* What the reader says of the files is there when the session is: both work at the same time, and
- * so does the program's linker. */
+/*
+ * The reader's results are complete together with the session: reader, loading thread and
+ * the program's dynamic linker work in parallel.
+ */
 static void find_libraries(struct recording *recording, struct library_search *search)
 {
 	int err = libraries_start(recording->command, &recording->user, recording->opener,
@@ -314,7 +317,7 @@ static void find_libraries(struct recording *recording, struct library_search *s
 		libraries_visit_all(recording->libraries, read_library, search);
 }
 
-/* What cannot be sampled is said before the program runs. */
+/* Reports what cannot be sampled before the program runs. */
 static int choose_agent(struct recording *recording, struct agent_verdict *verdict)
 {
 	const struct agent_kind *kind = recording->options.agent_kind;
@@ -338,7 +341,7 @@ static int choose_agent(struct recording *recording, struct agent_verdict *verdi
 		       : 0;
 }
 
-/* Visits the files, if there is a visitor, and lets go of them. */
+/* Passes the files to the visitor, if any, and releases them. */
 static void leave_libraries(struct library_search *search, struct probe_search *visitor)
 {
 	const struct library *all = (const struct library *)(const void *)search->found.data;
@@ -362,9 +365,9 @@ void recording_warn_none(const struct recording *recording, const char *why, con
 }
 
 /*
- * Attaches to the probes of the program and its libraries; says so if there are none.
- * Here and in libraries.c and unwinder.c root opens these files: the user may execute
- * them and need not be able to read them, and the kernel attaches probes by their paths.
+ * Attaches to the probes of the program and its libraries; reports if there are none. Here
+ * and in libraries.c and unwinder.c, root opens these files: the user may have the right to
+ * execute them but not to read them, and the kernel attaches probes by path.
  */
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
@@ -390,7 +393,10 @@ void recording_warn_streams(const struct recording *recording)
 		const struct stream_state *state =
 			session_stream(recording->session, (enum stream)stream);
 
-		/* What was not asked for is no surprise, missing probes were reported already. */
+		/*
+		 * Streams that were not requested are no surprise; missing probes were
+		 * reported already.
+		 */
 		if (!stream_name((enum stream)stream) || state->attached ||
 		    stream == STREAM_ALLOC || stream == STREAM_GC ||
 		    strncmp(state->why_not, "not asked for", 13) == 0)
@@ -419,7 +425,7 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 	return 0;
 }
 
-/* The child waits; what it does is recorded from its exec on. */
+/* The child waits. Its activity is recorded from its exec on. */
 static int follow_child(struct recording *recording, struct library_search *libraries)
 {
 	pid_t pid = target_pid(recording->target);
@@ -495,7 +501,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	err = err ? err : facts_put_streams(writer, recording->session);
 out:
 	if (err == -EMFILE ||
-	    err == -ENOMEM) /* nothing was written yet: the file is not at fault */
+	    err == -ENOMEM) /* nothing was written yet: the file is not the cause */
 		return recording_fail_errno("the recorder cannot start", err);
 	return err ? recording_fail_errno(recording_output(recording), err) : 0;
 }
@@ -524,7 +530,7 @@ int recording_put_start(struct recording *recording)
 				   recording->user.uid);
 }
 
-/* The program has been executed and has not run yet. */
+/* The program was executed but has not run yet. */
 static void stopped(void *context)
 {
 	struct recording *recording = context;
@@ -533,7 +539,7 @@ static void stopped(void *context)
 		       (uint32_t)target_pid(recording->target));
 }
 
-/* Lets the program run. Its exit code if it cannot be executed, 0 if it runs. */
+/* Lets the program run. Returns its exit code if it cannot be executed, 0 if it runs. */
 static int release(struct recording *recording)
 {
 	const struct target_entry *first = &recording->first;
@@ -541,11 +547,13 @@ static int release(struct recording *recording)
 	struct problem problem = {""};
 	int err = recording_put_start(recording);
 
-	/* A child of ours is in our namespace: what we call it is what it calls itself. */
+	/* A child is in our pid namespace, so its pid is the same for both. */
 	if (!err)
 		err = store_add_process(recording->store, first->process, first->pid, pid,
 					recording->start);
-	/* What comes before the program must be in the file before it runs: it may be all there is.
+	/*
+	 * Everything that precedes the program must be in the file before it runs: if the
+	 * recorder is killed, nothing else is.
 	 */
 	if (!err)
 		err = counters_put(recording->counters);

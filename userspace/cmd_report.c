@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_report.c: gcprof report: shows what a profile says. */
+/* cmd_report.c: gcprof report: prints the report on a profile. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -148,11 +148,11 @@ static int print_report(struct model *model, const struct report_arguments *argu
 					: report_text(model, &options, stdout);
 	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
 		error = errno ? -errno : -EIO;
-	/* The reader had enough, as `head` does. */
+	/* The reader of a pipe has stopped reading, as `head` does. */
 	return error == -EPIPE ? 0 : error;
 }
 
-/* False, and said: there is no such call. */
+/* False if there is no such call, which is reported. */
 static bool has_call(const struct model *model, const char *name)
 {
 	char names[200] = "";
@@ -197,7 +197,7 @@ static int make_filter(const struct report_arguments *arguments, struct filter *
 	return 0;
 }
 
-/* With a filter the profile is read twice. */
+/* With a filter, the profile is read twice. */
 static int load(const char *file, const struct filter *filter, const struct model_view *view,
 		struct model **out)
 {
@@ -214,7 +214,7 @@ static int load(const char *file, const struct filter *filter, const struct mode
 	return model_load_filtered((struct source *[]){source, second}, file, filter, view, out);
 }
 
-/* Of a profile that takes too much memory the half is read, or half of that. */
+/* A profile that needs too much memory is read only in part: half, a quarter and so on. */
 static int load_what_fits(const char *file, const struct filter *filter, struct model_view *view,
 			  struct call_tree *calls, struct model **out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_top.c: gcprof top: shows what runs while it runs. */
+/* cmd_top.c: gcprof top: a live view of running programs. */
 /*
- * A recorder writes a profile for each interval; each is shown as `gcprof report` would show it,
- * one table at a time.
+ * A recorder writes a profile for each interval. Each profile is shown as by `gcprof
+ * report`, one table at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static const struct option_row rows[] = {
 	 "print each page as JSON, as gcprof report does"},
 	{"off-cpu", 0, OPTION_FLAG, offsetof(struct top_arguments, off_cpu), 0, 0, NULL,
 	 "also watch time off the CPU"},
-	{"freq", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
+	{"frequency", 'F', OPTION_TEXT, offsetof(struct top_arguments, frequency), 0, 0, "HZ",
 	 "timer samples per second and CPU (default 499)"},
 	{"record", 0, OPTION_LIST, offsetof(struct top_arguments, record), 0, 0, "OPTION",
 	 "an option for gcprof record, such as --record=--malloc; may be given several times"},
@@ -78,7 +78,7 @@ static const struct view {
 
 enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 
-/* That 'o' goes through; NULL is each table's own. */
+/* The orders that 'o' cycles through; NULL: each table's own. */
 static const char *const orders[] = {NULL,       "cpu",      "alloc",   "gc",
 				     "survived", "syscalls", "off-cpu", "count"};
 
@@ -91,8 +91,8 @@ struct top {
 	char note[100];
 	bool paused, tty;
 	uint64_t shown;
-	struct model *model; /* that is shown */
-	char path[96];       /* its profile, kept until the next one comes */
+	struct model *model; /* the visible one */
+	char path[96];       /* its profile, kept until the next one is complete */
 	struct segments *segments;
 };
 
@@ -138,7 +138,7 @@ static void put_head(const struct top *top, FILE *out)
 	fputs("\n", out);
 }
 
-/* The table of the view as the report has it, without what that says of the recording. */
+/* The table of the view as in the report, without the facts about the recording. */
 static int put_table(const struct top *top, int width, int height, FILE *out)
 {
 	const struct report_options options = {
@@ -217,7 +217,7 @@ static bool is_done(const struct top *top)
 	       (arguments->once || (arguments->times && top->shown >= arguments->times));
 }
 
-/* All that are complete; the last one counts if the screen could not keep up. */
+/* Takes all complete profiles. If the screen could not keep up, only the last one matters. */
 static int take_all(struct top *top)
 {
 	const char *path;
@@ -245,7 +245,7 @@ static int copy_file(const char *from, const char *to)
 	return err;
 }
 
-/* The profile of the page, under a name that is free. */
+/* Copies the profile of the page to an unused name. */
 static void write_profile(struct top *top)
 {
 	char name[32];
@@ -270,7 +270,7 @@ static void next_order(struct top *top)
 	top->sort = orders[(at + 1) % N_ORDERS];
 }
 
-/* False: to the end. */
+/* Handles a key; false: quit. */
 static bool press(struct top *top, int key)
 {
 	*top->note = 0;
@@ -286,9 +286,12 @@ static bool press(struct top *top, int key)
 	return key != 'q';
 }
 
-/* --- the verb --------------------------------------------------------------------------------- */
+/*
+ * --- the command
+ * -------------------------------------------------------------------------------
+ */
 
-/* What a terminal shows stays there when the recorder has ended by itself. */
+/* On a terminal, the last page remains visible when the recorder has ended by itself. */
 static bool is_over(struct top *top, bool ended)
 {
 	if (!ended || !top->tty || !top->shown)
@@ -298,7 +301,7 @@ static bool is_over(struct top *top, bool ended)
 	return show(top) != 0;
 }
 
-/* Until it has shown enough, the recorder has ended, or the user wants no more. */
+/* Runs until enough pages were shown, the recorder has ended, or the user quits. */
 static int watch(struct top *top, int signals)
 {
 	struct pollfd fds[4] = {{.fd = signals, .events = POLLIN},
@@ -312,7 +315,10 @@ static int watch(struct top *top, int signals)
 		err = take_all(top);
 		if (err || is_done(top) || is_over(top, ended))
 			break;
-		/* What it wrote last is complete now. */
+		/*
+		 * The recorder has ended since the last take, so its last profile is
+		 * complete now.
+		 */
 		if (!ended && segments_ended(top->segments))
 			continue;
 		segments_poll(top->segments, fds + 2);
@@ -332,7 +338,7 @@ static int watch(struct top *top, int signals)
 	return err;
 }
 
-/* The words behind `gcprof record -o FILE`; the array is the caller's. NULL: no memory. */
+/* The words after `gcprof record -o FILE`; the caller frees the array. NULL: no memory. */
 static char **make_words(const struct top_arguments *arguments, char **command, size_t n_command,
 			 char *delay)
 {

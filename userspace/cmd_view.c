@@ -67,7 +67,7 @@ static int convert(const char *file, enum model_frames frames, bool html, int fd
 	return 0;
 }
 
-/* A path that nobody can guess. */
+/* A path that cannot be guessed. */
 static int make_path(char path[PATH_SIZE], bool html)
 {
 	unsigned char secret[SECRET_BYTES];

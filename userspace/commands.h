@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* commands.h: the verbs; each is defined in its cmd_*.c. */
+/* commands.h: the commands; each is defined in its cmd_*.c. */
 #ifndef GCPROF_COMMANDS_H
 #define GCPROF_COMMANDS_H
 

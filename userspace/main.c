@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* main.c: the gcprof program: finds the verb and runs it. */
+/* main.c: the gcprof program: finds the command and runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int complain(const char *word)
 	return EXIT_USAGE;
 }
 
-/* `word`: the command to help with, or NULL. */
+/* `word`: the command to explain, or NULL. */
 static int help(const char *word)
 {
 	const struct command *command = word ? find(word) : NULL;
@@ -69,8 +69,8 @@ static int help(const char *word)
 }
 
 /*
- * Whatever a verb reads or writes is the business of its caller, under sudo too. One that
- * needs root acts as the caller where it follows the caller's paths.
+ * A command reads and writes files with the rights of its caller, also under sudo. A
+ * command that needs root acts as the caller while it follows the caller's paths.
  */
 static int give_up_root(bool needs_root)
 {
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command = word ? find(word) : NULL;
 
-	/* A process that the recorder has started for work of its own. */
+	/* A worker process that the recorder has started. */
 	if (argc == 1 && strcmp(argv[0], WORKER_READER) == 0)
 		return reader_main();
 	if (argc == 1 && strcmp(argv[0], WORKER_OPENER) == 0)

@@ -203,7 +203,7 @@ page() { # NAME MEASURE
 		"$(jq '[.time[].faults] | add' faults.stacks)" \
 		"$(sql faults 'SELECT sum(minor + major) FROM faults')" \
 		"$(awk '/int_value: / { value = $2 }
-			/name: "since the last one, with/ { sum += value } END { print sum }' faults.trace)" \
+			/name: "since the last record, with/ { sum += value } END { print sum }' faults.trace)" \
 		"$(jq '[.threads[].samples | select(.weightType == "samples") | .weight[]] | add' faults.json)" \
 		"$("$GCPROF" export -f folded --by faults -o - faults.data 2>/dev/null |
 			awk '{ sum += $NF } END { print sum }')"; do

@@ -69,7 +69,7 @@ verdict() { # CHECK
 	run bash -c 'ulimit -n 20; "$0" doctor' "$GCPROF"
 	echo "$output"
 	same status "$status" 1
-	grep -qE '^ +fails +limits +ulimit -n 20 is too little' <<<"$output"
+	grep -qE '^ +fails +limits +ulimit -n 20 is too low' <<<"$output"
 	# And by the recorder, which needs what it says and no more.
 	run bash -c 'ulimit -n 20; "$0" record -- /bin/true' "$GCPROF"
 	echo "$output"

@@ -119,13 +119,13 @@ said() { # LINE
 	browse '#search=%2F%5Emain%24%2F' eval '$("found").textContent'
 	[[ $(said 1) == *'in 1 functions'* ]]
 	browse '#search=%2F(' eval '$("found").textContent'
-	same fault "$(said 1)" '"no regular expression"'
+	same fault "$(said 1)" '"invalid regular expression"'
 }
 
 @test "keys go through the flame graph, and what is chosen is read out" {
 	browse '#measure=cpu' eval '$("flame").focus()' key ArrowDown key ArrowDown eval '[chosen.parent === root, $("detail").textContent]' \
 		key Enter eval 'zoomed === chosen' key Escape eval 'zoomed === root' key f eval 'state.focus'
-	said 2 | jq -e '.[0] and (.[1] | test("CPU time, [0-9.]+% of all"))'
+	said 2 | jq -e '.[0] and (.[1] | test("CPU time, [0-9.]+% of the total"))'
 	same zoomed "$(said 3)" true
 	same back "$(said 4)" true
 }

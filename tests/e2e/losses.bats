@@ -171,7 +171,7 @@ allocate() {
 	"$GCPROF" report --timeline | grep -qE '^  lost .* up to [0-9,]+ events$'
 	"$GCPROF" export -f perfetto -o trace 2>/dev/null
 	# As often as it was told.
-	same 'moments of the trace' "$(strings -n 20 trace | grep -c 'system calls were not recorded one by one: the ring was full')" \
+	same 'moments of the trace' "$(strings -n 20 trace | grep -c 'system calls were not recorded individually: the ring was full')" \
 		"$("$GCPROF" query -f csv "SELECT count(*) FROM markers WHERE kind = 'loss' AND text LIKE 'system calls were not%'" | tail -n 1)"
 }
 

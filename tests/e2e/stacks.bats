@@ -190,7 +190,7 @@ takes() { # FUNCTION PERCENT
 	record --stack copy --stack-bytes 1K -R 64K -- "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp"
 	holds '.stacks.unfinished.user_cut > 30'
 	holds '[.losses[] | select(.name == "COPY_SHORT") | .count] | add > 30'
-	[ "$("$GCPROF" report | grep -c 'stacks were cut where their dump ends')" -ge 1 ]
+	[ "$("$GCPROF" report | grep -c 'stacks were cut at the end of their dump')" -ge 1 ]
 }
 
 @test "stacks walked by rows and from dumps are the same" {

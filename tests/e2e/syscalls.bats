@@ -190,7 +190,7 @@ selects() { # CALL TRUTH TERM
 	need_root
 	record --syscalls slow=1s -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
 	"$GCPROF" report --json --filter thread=dd |
-		jq -e '.syscalls == [] and .syscalls_left_out > 2000 and .syscalls_left_out_why == "not recorded one by one"'
+		jq -e '.syscalls == [] and .syscalls_left_out > 2000 and .syscalls_left_out_why == "not recorded individually"'
 	"$GCPROF" report --filter thread=dd | tr -s ' \n' ' ' | grep -q 'unknown how many are selected'
 	holds '.syscalls_left_out == 0 and .syscalls_left_out_why == null'
 }

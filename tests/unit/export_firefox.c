@@ -277,7 +277,7 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	CHECK_STR(names, "(survived),cons,inlined,main");
 	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.2")), names,
 		    sizeof(names));
-	CHECK_STR(names, "(fate not known),cons,inlined,main");
+	CHECK_STR(names, "(outcome unknown),cons,inlined,main");
 	thread = json_at(object, "threads.0");
 	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.0")), names,
 		    sizeof(names));
@@ -295,7 +295,7 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	CHECK_STR(names, "(freed by a major collection)");
 	stack_names(shared, json_integer_value(json_at(thread, "nativeAllocations.stack.5")), names,
 		    sizeof(names));
-	CHECK_STR(names, "(fate not known)");
+	CHECK_STR(names, "(outcome unknown)");
 	CHECK(find_string(object, "cons") > 0);
 	json_decref(object);
 	free(exported.data);
@@ -333,7 +333,7 @@ TEST(waits_are_idle_samples_of_their_threads)
 	CHECK_EQ(json_integer_value(json_at(samples, "length")), 6);
 	CHECK(is_near(json_sum(json_at(samples, "weight")), 2 + 0.0043, 1e-9));
 	stack_names(shared, json_integer_value(json_at(samples, "stack.1")), names, sizeof(names));
-	CHECK_STR(names, "(preempted: others ran),g");
+	CHECK_STR(names, "(preempted),g");
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);

@@ -525,7 +525,7 @@ TEST(collections_that_only_old_versions_read_count_as_lost)
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
 	for (size_t i = 0; i < model->n_losses; i++)
-		if (strstr(model->losses[i].text, "only it reads")) {
+		if (strstr(model->losses[i].text, "newer ones cannot read")) {
 			found++;
 			CHECK_EQ(model->losses[i].count, 42);
 			CHECK_STR(model->losses[i].stream, "gc");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* database.c: a database of the tables of schema.def, in a temporary file. */
+/* database.c: an SQLite database with the tables of schema.def, in a temporary file. */
 #include "database.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct column {
 	const char *name, *type, *doc;
 };
 
-/* Columns of all tables, each table's ended by one without a name. */
+/* The columns of all tables; after each table's columns, an entry without a name. */
 static const struct column columns[] = {
 #define KEY(table, column, doc)     {#column, "INTEGER PRIMARY KEY", doc},
 #define INTEGER(table, column, doc) {#column, "INTEGER", doc},
@@ -54,7 +54,7 @@ struct database {
 	sqlite3_stmt *statements[STATEMENTS_MAX];
 	size_t n_statements;
 	uint64_t wanted;
-	int fd; /* of the file, whose name is gone */
+	int fd; /* the file, which is already unlinked */
 };
 
 static int error_of(int status)
@@ -75,7 +75,7 @@ static int error_of(int status)
 	}
 }
 
-/* --- the schema ---------------------------------------------------------------------- */
+/* --- schema --------------------------------------------------------------------------- */
 
 static const struct column *columns_of(size_t table)
 {
@@ -86,7 +86,7 @@ static const struct column *columns_of(size_t table)
 	return column;
 }
 
-/* A growing text; the first failure sticks. */
+/* Appends to a growing text; the first error is kept. */
 static void add(struct buffer *sql, int *error, const char *text)
 {
 	if (!*error)
@@ -160,7 +160,7 @@ static int execute(void *context, const char *sql)
 	return error_of(sqlite3_exec(context, sql, NULL, NULL, NULL));
 }
 
-/* In a folder of its own: no other user can put a journal beside it. */
+/* In its own directory, so that no other user can put a journal beside the file. */
 static int open_in(struct database *database, const char *place)
 {
 	char folder[4096], path[sizeof(folder) + 16];
@@ -175,7 +175,7 @@ static int open_in(struct database *database, const char *place)
 				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 					 SQLITE_OPEN_NOFOLLOW,
 				 NULL);
-	/* The first table makes the file. Then its name goes, whatever happens later. */
+	/* The first table creates the file. It is then unlinked, whatever happens later. */
 	if (status == SQLITE_OK)
 		status = sqlite3_exec(
 			database->connection,

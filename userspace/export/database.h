@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* database.h: a database of the tables of schema.def, in a temporary file. */
+/* database.h: an SQLite database with the tables of schema.def, in a temporary file. */
 #ifndef GCPROF_DATABASE_H
 #define GCPROF_DATABASE_H
 
@@ -25,7 +25,7 @@ struct cell {
 	};
 };
 
-/* struct row_samples ...: a cell for each column, nothing else. */
+/* struct row_samples and so on: one cell per column and nothing else. */
 #define TABLE(name, doc)            struct row_##name {
 #define KEY(table, column, doc)     struct cell column;
 #define INTEGER(table, column, doc) struct cell column;
@@ -46,7 +46,7 @@ static inline struct cell integer(uint64_t value)
 	return (struct cell){.kind = CELL_INTEGER, .integer = (int64_t)value};
 }
 
-/* Where 0 means that there is none. */
+/* For ids: 0 becomes NULL. */
 static inline struct cell reference(uint64_t id)
 {
 	return id ? integer(id) : nothing();
@@ -57,7 +57,7 @@ static inline struct cell real(double value)
 	return (struct cell){.kind = CELL_REAL, .real = value};
 }
 
-/* NULL gives NULL. */
+/* NULL becomes an SQL NULL. */
 static inline struct cell text(const char *value)
 {
 	if (!value)
@@ -70,39 +70,40 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 /*
- * Creates the file, with all tables and views and no rows. Not thread-safe. Errors:
- * -ENOMEM, those of making a file in $TMPDIR or /var/tmp.
+ * Creates the file with all tables and views, without rows. Not thread-safe. Errors:
+ * -ENOMEM, and those of creating a file in $TMPDIR or /var/tmp.
  */
 int database_create(struct database **out);
-void database_close(struct database *database); /* NULL is allowed; the file goes */
+void database_close(struct database *database); /* NULL is allowed; deletes the file */
 
-/* The connection, for statements of one's own; belongs to the database. */
+/* The connection, for the caller's statements; owned by the database. */
 struct sqlite3 *database_connection(const struct database *database);
 
-/* Only rows of these tables are stored from now on, one bit a table. All at first. */
+/* From now on, stores only rows of these tables, one bit per table. Initially all are stored. */
 void database_want(struct database *database, uint64_t tables);
 bool database_wants(const struct database *database, enum sql_table table);
 
-/*
- * Stores a row (struct row_...); one with the same key goes. 0, -ENOMEM, -ENOSPC, or -EIO.
- */
+/* Stores a row (struct row_...), replacing a row with the same key. 0, -ENOMEM, -ENOSPC or -EIO. */
 int database_put(struct database *database, enum sql_table table, const void *row);
 
-/* A statement that changes rows, for database_run(); it belongs to the database. */
+/* Prepares a statement that changes rows, for database_run(); the database owns it. */
 int database_prepare(struct database *database, const char *sql, struct sqlite3_stmt **out);
 int database_run(struct sqlite3_stmt *statement, const struct cell *cells, size_t count);
 
-/* Ends the storing: from here on the database can be read, also by database_read(). */
+/* Finishes storing: the database can now be read, also with database_read(). */
 int database_finish(struct database *database);
 
-/* Hands the file's bytes to `write`, which returns 0 or a negative errno. */
+/* Passes the file's bytes to `write`, which returns 0 or a negative errno. */
 typedef int database_reader(void *context, const void *data, size_t size);
 int database_read(struct database *database, database_reader *write, void *context);
 
-/* The name of a table or view (case does not matter) as a bit, 0: no table of ours. */
+/* The bit of a table or view, ignoring case; 0: not a table of the schema. */
 uint64_t database_table_bit(const char *name);
 
-/* The schema as SQL with comments; owned by nobody, `visit` gets each statement. */
+/*
+ * Passes the schema to `visit`, one SQL statement with comments at a time. Valid only
+ * during the call.
+ */
 typedef int schema_visitor(void *context, const char *sql);
 int database_schema(schema_visitor *visit, void *context);
 

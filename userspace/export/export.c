@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* export.c: the table of exporters, and how one is run. */
+/* export.c: the table of exporters, and running an export. */
 #include "export.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox.c: exports to the Firefox Profiler: its processed profile format, version 66. */
+/* firefox.c: exports to the Firefox Profiler's processed profile format, version 66. */
 #include "firefox.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void free_job(struct export_job *job)
 	free(firefox);
 }
 
-/* A number that was used before belongs to who had it first. */
+/* A reused pid or tid belongs to its first owner. */
 static int own(struct map *owners, uint64_t number, uint64_t id)
 {
 	bool added;
@@ -90,7 +90,7 @@ static int put_all(struct firefox *firefox)
 	firefox_put_stacks(firefox);
 	firefox_put_frames(firefox);
 	firefox_put_functions(firefox);
-	/* Last: whoever wrote before may have named strings. */
+	/* Must be last, because the other parts may add strings. */
 	firefox_put_strings(firefox);
 	output_text(output, "}}\n");
 	return spool_error(firefox->spool);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox.h: private to firefox*.c: an export for the Firefox Profiler under way. */
+/* firefox.h: private to firefox*.c: an export for the Firefox Profiler in progress. */
 /*
- * The processed profile format, version 66: tables are structs of columns, so every table is walked
- * once a column. Rows wait in a spool meanwhile; collections, which are few, in memory.
+ * The processed profile format, version 66: tables are structs of columns, so every table is
+ * traversed once per column. Rows wait in a spool; collections, which are few, in memory.
  *
- * What the profiler's front end does not check, and we must get right:
+ * The profiler's front end does not check the following, so the exporter must guarantee it:
  * [columns]  all columns of a table have `length` entries;
- * [order]    rows are sorted by time, parents of stacks stand before children;
+ * [order]    rows are sorted by time, parents of stacks precede children;
  * [indexes]  every index points into its table;
  * [counters] the first value of a counter is ignored, the others are differences;
- * [names]    a function has one row, or the call tree falls apart.
+ * [names]    a function has one row, otherwise the call tree falls apart.
  */
 #ifndef GCPROF_FIREFOX_H
 #define GCPROF_FIREFOX_H
@@ -26,29 +26,29 @@
 /* Rows in the spool. Times are CLOCK_MONOTONIC ns. */
 struct cpu_row {
 	uint64_t time;
-	uint64_t stack, ns; /* of the profile, 0: none; that it stands for */
+	uint64_t stack, ns; /* stack of the profile, 0: none; CPU time that it stands for */
 };
 
 /* Time off the CPU. */
 struct wait_row {
 	uint64_t end, duration;
-	uint64_t held_ns; /* of shorter ones before it */
-	uint32_t wait;    /* number of its stack and reason */
+	uint64_t held_ns; /* of shorter waits before it */
+	uint32_t wait;    /* number of its struct wait */
 };
 
-/* An allocation (of a thread, and of its process), or the death of the object. */
+/* An allocation, or the death of an object; listed for the thread and for the process. */
 struct alloc_row {
 	uint64_t time;
 	double bytes;    /* that the sample stands for */
 	uint64_t object; /* number of the allocation sample, from 1 */
-	uint32_t combo;  /* of an allocation: its stack and type */
-	uint32_t death;  /* enum death: 0 for an allocation */
+	uint32_t combo;  /* of an allocation: its struct combo */
+	uint32_t death;  /* enum death; 0: an allocation */
 };
 
-/* A page fault, and those before it that have no record. */
+/* A page fault, and the faults before it that have no record. */
 struct fault_row {
 	uint64_t time;
-	uint64_t stack; /* of the profile, 0: none */
+	uint64_t stack; /* of the profile; 0: none */
 	uint64_t count;
 };
 
@@ -58,12 +58,12 @@ struct call_row {
 	uint64_t end, duration;
 	uint64_t number; /* bit 31: a 32-bit call */
 	int64_t result;
-	uint64_t args[3], path; /* a string's number; 0: none */
+	uint64_t args[3], path; /* the path is the number of a string; 0: none */
 	uint64_t gc_ns;
 	uint32_t stack, flags, stands, fiber;
 };
 
-/* A collection, and what was known at its end. */
+/* A collection with the data known at its end. */
 struct gc_mark {
 	struct closed_gc closed;
 	struct record_gc_end end;
@@ -71,11 +71,11 @@ struct gc_mark {
 	uint32_t next, next_of_process; /* of the same thread or process; 0: none */
 };
 
-/* Anything else that is seldom. */
+/* Any other, rare event. */
 struct mark {
 	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD, MARK_CYCLE } kind;
-	uint32_t next;   /* of the same thread, 0: none */
-	uint64_t thread; /* 0: the first one */
+	uint32_t next;   /* of the same thread; 0: none */
+	uint64_t thread; /* 0: the first thread */
 	uint64_t start, end;
 	uint64_t values[7];
 };
@@ -92,7 +92,7 @@ struct ff_process {
 	uint32_t first_gc;
 };
 
-/* The major collector of a heap. */
+/* A heap's major collector. */
 struct ff_heap {
 	uint64_t phase, since, thread;
 };
@@ -102,15 +102,15 @@ struct live_object {
 	double bytes;
 	uint64_t number; /* of its sample; 0: it is dead */
 	uint32_t thread, next_free;
-	bool manual; /* alive until the program frees it */
+	bool manual; /* lives until the program frees it */
 };
 
-/* Where an allocation happened and what was allocated. */
+/* A stack that allocates and the allocated type. */
 struct combo {
 	uint32_t stack, type;
 };
 
-/* Where a thread waited and why. */
+/* A stack that waits and the reason. */
 struct wait {
 	uint32_t stack, reason;
 };
@@ -130,45 +130,45 @@ enum category {
 	CATEGORIES
 };
 
-/* What became of an object first. */
+/* The first outcome of an object. */
 enum survival { SURVIVAL_UNKNOWN, SURVIVAL_DIED, SURVIVAL_LIVED, SURVIVALS };
 
-/* Functions that are in no program, each with one frame of the same number. */
+/* Functions that no program contains. Each has one frame with the same number. */
 enum pseudo {
 	PSEUDO_NO_STACK,
-	PSEUDO_MINOR, /* who freed what died young, */
-	PSEUDO_MAJOR, /* and what died old */
+	PSEUDO_MINOR, /* frees objects that died young */
+	PSEUDO_MAJOR, /* frees objects that died old */
 	PSEUDO_FREED,
 	PSEUDO_UNKNOWN,
 	PSEUDO_DIED,
 	PSEUDO_LIVED,
-	PSEUDO_WAIT, /* and those behind it: one for each reason */
+	PSEUDO_WAIT, /* and the following: one for each reason */
 	PSEUDOS = PSEUDO_WAIT + WAIT_KINDS
 };
 
 #define NO_FILE (-1)
 
-/* Numbers of all rows of the shared tables. */
+/* The numbers of all rows of the shared tables. */
 struct layout {
-	uint32_t *types; /* of types: the row among the names of types */
+	uint32_t *types; /* by type: the row among the names of types */
 	const char **type_names;
 	uint32_t n_types;
-	int64_t *source_of, *module_of; /* of functions: NO_FILE or the number of a file */
+	int64_t *source_of, *module_of; /* by function: the number of a file, or NO_FILE */
 	const char **sources, **modules;
 	uint32_t n_sources, n_modules;
-	uint32_t *frame_start; /* of frames: the first row of their functions */
-	uint32_t *node_leaf;   /* of stacks: the row of their innermost function */
+	uint32_t *frame_start; /* by frame: the first row of its functions */
+	uint32_t *node_leaf;   /* by stack: the row of its innermost function */
 	uint32_t *node_order;  /* stacks, parents first */
 	uint32_t n_nodes;
 	uint32_t n_frames, n_stacks, combo_start, wait_start;
-	bool managed, native; /* kinds of functions that there are */
+	bool managed, native; /* the kinds of functions in the profile */
 };
 
-/* What is left out so that the file does not get too large. */
+/* What is left out to limit the size of the file. */
 struct thinning {
-	uint64_t cpu_keep, wait_keep, alloc_keep, fault_keep; /* one of so many */
-	uint64_t call_min_ns; /* system calls from this duration on have markers, */
-	uint64_t edge_min_ns; /* and from this one on one of so many: */
+	uint64_t cpu_keep, wait_keep, alloc_keep, fault_keep; /* one of this many is kept */
+	uint64_t call_min_ns; /* system calls of at least this duration have markers, */
+	uint64_t edge_min_ns; /* and one of `edge_keep` of those of at least this one */
 	uint64_t edge_keep, edge_seen;
 	uint64_t calls_kept;
 };
@@ -176,16 +176,16 @@ struct thinning {
 /* An entry of `threads`: a real thread, or a process's allocations or page faults. */
 struct ff_track {
 	enum { TRACK_THREAD, TRACK_ALLOCATIONS, TRACK_FAULTS } kind;
-	uint64_t thread; /* 0: of none */
+	uint64_t thread; /* 0: not a real thread */
 	uint64_t process;
 	uint64_t rows;
 	bool main;
 };
 
 struct firefox {
-	struct export_job job; /* first */
+	struct export_job job; /* must be first */
 	struct spool *spool;
-	struct ff_thread *threads; /* by id; those at or beyond the capacity have nothing */
+	struct ff_thread *threads; /* by id; ids at or above the capacity have no data */
 	size_t threads_capacity;
 	struct ff_process *processes;
 	size_t processes_capacity;
@@ -204,36 +204,35 @@ struct firefox {
 	size_t n_wait_items, wait_items_capacity;
 	unsigned char *survivals; /* of sampled objects, by number */
 	size_t n_survivals, survivals_capacity;
-	struct gc_mark *gcs; /* number 0 is none */
+	struct gc_mark *gcs; /* index 0 is unused */
 	size_t n_gcs, gcs_capacity;
 	uint64_t gcs_dropped;
-	struct mark *marks; /* number 0 is none */
+	struct mark *marks; /* index 0 is unused */
 	size_t n_marks, marks_capacity;
 	uint64_t marks_dropped;
 	uint64_t loss_counts[LOSS_MAX];
 	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls, n_faults;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
-	uint64_t call_bytes[SYSCALL_BUCKETS]; /* that they would take in the file */
+	uint64_t call_bytes[SYSCALL_BUCKETS]; /* their size in the file */
 
-	/* Once the model is complete: */
+	/* Valid once the model is complete: */
 	const struct world *world;
 	struct layout layout;
 	struct thinning thin;
 	struct ff_track *tracks;
 	size_t n_tracks;
-	struct map
-		*call_names; /* number of a system call -> row in model->syscalls, counted from 1 */
+	struct map *call_names;   /* number of a system call -> 1 + row in model->syscalls */
 	struct map *pids, *tids;  /* number -> the first process or thread that has it */
 	struct map *string_index; /* text -> index */
 	const char **strings;
 	size_t n_strings, strings_capacity;
 };
 
-/* firefox_events.c: takes records, and in the end what none tells of: lives, and CPU time. */
+/* firefox_events.c: takes records; at the end adds CPU time without samples, and live objects. */
 int firefox_record(struct model_observer *, const struct world *, const struct event *);
 int firefox_end(struct firefox *firefox);
 
-/* firefox_plan.c: which tracks there are, and what fits. */
+/* firefox_plan.c: selects the tracks and what fits into the file. */
 int firefox_plan_tracks(struct firefox *firefox);
 /* Index of the first track of a process. */
 size_t firefox_main_track(const struct firefox *firefox, uint64_t process);
@@ -246,7 +245,7 @@ enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_FREED, STACK_UNKNOWN, STACKS_
 int firefox_layout(struct firefox *firefox);
 void firefox_layout_free(struct layout *layout);
 uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack);
-/* Of a combo: the stack that ends in the type; with a survival the one below it. */
+/* The stack of a combo that ends in the type; with a survival, the stack below it. */
 uint32_t firefox_combo_stack(const struct firefox *firefox, uint32_t combo);
 uint32_t firefox_survival_stack(const struct firefox *firefox, uint32_t combo,
 				enum survival survival);
@@ -257,14 +256,14 @@ void firefox_put_stacks(struct firefox *firefox);
 void firefox_put_frames(struct firefox *firefox);
 void firefox_put_functions(struct firefox *firefox);
 enum category firefox_pseudo_category(enum pseudo pseudo);
-/* Index of a string that lives as long as the model. */
+/* Index of a string, which must live as long as the model. */
 uint32_t firefox_string(struct firefox *firefox, const char *text);
 void firefox_put_strings(struct firefox *firefox);
 
 /* firefox_meta.c */
 void firefox_put_meta(struct firefox *firefox);
 
-/* firefox_schema.c: constant parts: categories, kinds of markers. */
+/* firefox_schema.c: constant parts: categories and marker types. */
 void firefox_put_categories(struct output *output);
 void firefox_put_marker_schema(struct output *output);
 
@@ -275,8 +274,9 @@ void firefox_put_samples(struct firefox *firefox, const struct ff_thread *thread
 void firefox_put_faults(struct firefox *firefox, uint64_t process);
 
 /*
- * firefox_threads.c: the height of a graph is a rate, as a share of the highest one: of
- * an amount a ns, over a small part of the recording. Rows begin with their time.
+ * firefox_threads.c: the height of a graph is a rate relative to the highest rate, which is
+ * measured as an amount per ns over a small part of the recording. Rows must begin with
+ * their time.
  */
 double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
 			 size_t row_size, double (*amount)(const void *row));
@@ -284,18 +284,18 @@ void firefox_put_rate(struct output *output, double amount, double peak, uint64_
 
 /* firefox_threads.c, firefox_markers.c, firefox_counters.c */
 int firefox_put_threads(struct firefox *firefox);
-/* The pid of a process as a JSON string: that of a reused pid has a suffix. */
+/* The pid of a process as a JSON string; a reused pid has a suffix. */
 void firefox_put_pid(struct firefox *firefox, uint64_t process);
 int firefox_put_markers(struct firefox *firefox, size_t track);
 int firefox_put_counters(struct firefox *firefox);
 
-/* The cells of a column: commas between them. */
+/* The cells of a column, separated by commas. */
 struct column {
 	struct output *output;
 	bool begun;
 };
 
-/* Begins the next cell. */
+/* Starts the next cell. */
 static inline struct output *column_cell(struct column *column)
 {
 	if (column->begun)
@@ -304,10 +304,10 @@ static inline struct output *column_cell(struct column *column)
 	return column->output;
 }
 
-/* A column, with a comma behind it, of which every cell is the same. */
+/* A column in which all cells are equal, followed by a comma. */
 void firefox_put_same(struct firefox *firefox, const char *name, const char *cell, uint64_t rows);
 
-/* Time since the start of the recording; what lies outside of it is moved to its edges. */
+/* Time since the start of the recording, clamped to the recording. */
 static inline uint64_t firefox_time(const struct firefox *firefox, uint64_t time)
 {
 	const struct model_run *run = &firefox->world->model->run;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_counters.c: the size of each heap and the rate of allocation as tracks of their own. */
+/* firefox_counters.c: tracks for the size of each heap and the allocation rate. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 
 #include "firefox.h"
 
-enum { HEAPS_MAX = 32 }; /* more tracks cannot be read */
+enum { HEAPS_MAX = 32 }; /* more tracks are unreadable */
 
 struct counter {
 	const char *name, *description, *colour;
-	bool rate; /* of change, rather than the level */
+	bool rate; /* the rate of change instead of the level */
 	uint64_t (*value)(const struct record_gc_end *end);
 };
 
@@ -44,14 +44,14 @@ static const struct counter counters[] = {
 	{"Heap used", "bytes in old and large objects after each collection", "blue", false,
 	 used_of},
 	{"Arenas", "bytes reserved for small and medium old objects", "grey", false, arenas_of},
-	{"Large objects", "bytes in objects with pages of their own", "purple", false, large_of},
-	{"Allocation rate", "bytes allocated in a second", "orange", true, allocated_of},
-	{"RSS", "bytes of the process in memory, after each collection", "magenta", false, rss_of},
+	{"Large objects", "bytes in large objects", "purple", false, large_of},
+	{"Allocation rate", "bytes allocated per second", "orange", true, allocated_of},
+	{"RSS", "resident set size of the process after each collection", "magenta", false, rss_of},
 };
 
 enum { N_COUNTERS = sizeof(counters) / sizeof(*counters) };
 
-/* Collections of one heap that tell about it, in the order of time. */
+/* The collections of one heap that have its figures, ordered by time. */
 struct heap_gcs {
 	const struct gc_mark *const *gcs;
 	size_t count;
@@ -85,7 +85,10 @@ static void put_display(struct output *output, const struct counter *counter, un
 	output_text(output, "]}");
 }
 
-/* [counters] The viewer leaves out the first count: a zero at the start of the recording. */
+/*
+ * [counters] The viewer ignores the first count, so a zero precedes at the start of the
+ * recording.
+ */
 static void put_samples(struct firefox *firefox, const struct counter *counter,
 			const struct heap_gcs *heap)
 {
@@ -104,7 +107,10 @@ static void put_samples(struct firefox *firefox, const struct counter *counter,
 	for (size_t i = 0; i < heap->count; i++) {
 		uint64_t value = counter->value(&heap->gcs[i]->end);
 
-		/* What only grows may come a little out of order; some do not tell the RSS. */
+		/*
+		 * Counters that only grow may be slightly out of order; some collections
+		 * have no RSS.
+		 */
 		if ((counter->rate && value < before) || (counter->value == rss_of && !value))
 			value = before;
 		output_text(output, ",");
@@ -114,7 +120,7 @@ static void put_samples(struct firefox *firefox, const struct counter *counter,
 	output_format(output, "],\"length\":%zu},\n", heap->count + 1);
 }
 
-/* The RSS is the process's: it stands with its first heap, if it is known at all. */
+/* The RSS belongs to the process: it is shown with the first heap, if it is known. */
 static bool is_shown(const struct counter *counter, const struct heap_gcs *heap)
 {
 	if (counter->value != rss_of)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_events.c: takes the records of a profile and lays them aside until all names are known.
- */
+/* firefox_events.c: collects the records of a profile until all names are known. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "firefox.h"
 
 enum {
-	GCS_MAX = 200000, /* in memory; of more the shorter half goes */
+	GCS_MAX = 200000, /* kept in memory; beyond this, the shorter half is dropped */
 	MARKS_MAX = 200000,
 	COMPAT_BIT = 31,
 };
@@ -19,7 +18,7 @@ struct pair_key {
 	uint64_t process, number;
 };
 
-/* Of a thread that the model knows. NULL: no memory. */
+/* For a thread that the model knows. NULL: no memory. */
 static struct ff_thread *thread_of(struct firefox *firefox, uint64_t thread)
 {
 	if (array_reserve(&firefox->threads, &firefox->threads_capacity, thread,
@@ -45,7 +44,7 @@ static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
 	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
 }
 
-/* What of its CPU time no sample of a thread stands for; 0: none. */
+/* The thread's CPU time that no sample stands for; 0: none. */
 static uint64_t unsampled(const struct thread *thread)
 {
 	uint64_t all = thread ? tasks_cpu_ns(thread) : 0;
@@ -67,7 +66,10 @@ static int end_cpu(struct firefox *firefox)
 		struct record_cpu rest = {
 			.time = world->last_time,
 			.thread = id,
-			/* Threads may share samples, and some have more of them than they used. */
+			/*
+			 * Threads may share samples, so the samples of a thread may stand
+			 * for more than its CPU time.
+			 */
 			.ns = (uint64_t)((double)ns / sum * left),
 		};
 
@@ -131,7 +133,7 @@ static int take_fault(struct firefox *firefox, const struct world *world,
 	return spool_append(firefox->spool, &process->faults, &row, sizeof(row));
 }
 
-/* Faults that no record tells of. */
+/* Faults without a record. */
 static int take_usage(struct firefox *firefox, const struct world *world,
 		      const struct record_usage *record)
 {
@@ -155,7 +157,7 @@ static int64_t combo_of(struct firefox *firefox, const struct combo *combo)
 	return (int64_t)*number;
 }
 
-/* Remembers an object until it dies. */
+/* Remembers an object until its death. */
 static int keep_live(struct firefox *firefox, uint64_t process, uint64_t sample,
 		     const struct live_object *object)
 {
@@ -255,8 +257,9 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 }
 
 /*
- * What is retained at the end is what reports call live: old objects, and what a program that frees
- * has not freed. Of the others it is not known whether the program still uses them.
+ * Retained objects at the end are those that reports call live: old objects, and objects
+ * that the program must free and has not freed. For other objects it is unknown whether
+ * they are in use.
  */
 static bool is_of_freeing(const struct firefox *firefox, const struct live_object *object)
 {
@@ -355,7 +358,7 @@ static int take_phase(struct firefox *firefox, const struct world *world,
 	return error;
 }
 
-/* Beside the last pause, which is likely one of its own. */
+/* On the thread of the last pause, which is likely a pause of the cycle. */
 static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *record)
 {
 	const struct gc_mark *last = firefox->n_gcs > 1 ? &firefox->gcs[firefox->n_gcs - 1] : NULL;
@@ -406,10 +409,10 @@ static uint64_t hex_digits(uint64_t number)
 	return count;
 }
 
-/* Bytes of the call's marker; firefox_markers.c writes it. */
+/* Size of a call's marker in bytes; must agree with firefox_markers.c. */
 static uint64_t call_size(const struct world *world, const struct call_row *row)
 {
-	uint64_t size = 140; /* what every call has, with times up to some years */
+	uint64_t size = 140; /* the fixed part, with times up to some years */
 	const char *path = row->path ? tree_text(&world->tree, row->path) : NULL;
 
 	for (int i = 0; i < 3; i++)
@@ -451,7 +454,7 @@ static int take_syscall(struct firefox *firefox, const struct world *world,
 	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
 }
 
-/* When threads begin and end. */
+/* Records when threads start and end. */
 static int take_life(struct firefox *firefox, const struct world *world,
 		     const struct record *record)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_faults.c: the track of a process's page faults: samples that weigh how many they are. */
+/* firefox_faults.c: the track of a process's page faults: samples weighted by their number. */
 #include <inttypes.h>
 
 #include "firefox.h"
 
 struct fault_cell {
-	uint64_t time, elapsed; /* since the cell before it */
+	uint64_t time, elapsed; /* since the previous cell */
 	uint64_t stack;         /* of the profile */
 	uint64_t count;
-	double peak_rate; /* faults a ns, of the whole track */
+	double peak_rate; /* faults per ns, of the whole track */
 };
 
 typedef void visit_fault(struct firefox *firefox, struct output *output,
 			 const struct fault_cell *cell);
 
 /*
- * Calls `visit` for the records that are shown; returns how many. One of them stands for
- * those that were left out before it, the last one also for those behind.
+ * Calls `visit` for the visible records; returns their number. A visible record stands for
+ * those left out before it. The last record is always visible.
  */
 static uint64_t walk(struct firefox *firefox, const struct spool_stream *stream,
 		     struct column *column, double peak_rate, visit_fault *visit)
@@ -34,7 +34,7 @@ static uint64_t walk(struct firefox *firefox, const struct spool_stream *stream,
 		rows++;
 		cell.stack = row->stack;
 		cell.time = firefox_time(firefox, row->time);
-		/* [order] A few events come late. */
+		/* [order] Some events arrive late. */
 		if (cell.time < latest)
 			cell.time = latest;
 		cell.elapsed = cell.time - latest;

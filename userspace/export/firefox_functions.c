@@ -14,12 +14,12 @@ static const struct {
 	[PSEUDO_MINOR] = {"(freed by a minor collection)", CATEGORY_GC},
 	[PSEUDO_MAJOR] = {"(freed by a major collection)", CATEGORY_GC},
 	[PSEUDO_FREED] = {"(freed by the program)", CATEGORY_OTHER},
-	[PSEUDO_UNKNOWN] = {"(fate not known)", CATEGORY_UNKNOWN},
+	[PSEUDO_UNKNOWN] = {"(outcome unknown)", CATEGORY_UNKNOWN},
 	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
 	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},
 	[PSEUDO_WAIT + WAIT_CALL] = {"(waiting in a system call)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_FAULT] = {"(waiting for a page)", CATEGORY_IDLE},
-	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted: others ran)", CATEGORY_IDLE},
+	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_STOPPED] = {"(stopped)", CATEGORY_IDLE},
 };
 
@@ -55,7 +55,7 @@ void firefox_put_strings(struct firefox *firefox)
 	output_text(column.output, "]");
 }
 
-/* The model's row behind a row of the table; NULL: a pseudo function or a type. */
+/* The model's function for a row of the table; NULL: a pseudo function or a type. */
 static const struct model_function *function_of(const struct firefox *firefox, uint32_t row)
 {
 	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
@@ -89,7 +89,10 @@ static void put_is_script(struct firefox *firefox, struct output *output, uint32
 	output_text(output, script ? "true" : "false");
 }
 
-/* Types and fates stay visible when only managed code is shown; if there is but one kind, all. */
+/*
+ * If only managed code is shown, types and outcomes stay visible. With a single kind of
+ * code, everything does.
+ */
 static void put_is_relevant(struct firefox *firefox, struct output *output, uint32_t row)
 {
 	bool mixed = firefox->layout.managed && firefox->layout.native;
@@ -97,7 +100,7 @@ static void put_is_relevant(struct firefox *firefox, struct output *output, uint
 	output_text(output, mixed && function_of(firefox, row) ? "false" : "true");
 }
 
-/* Resource 0 is that of the types: it is what tells a type from a function of the same name. */
+/* Resource 0 belongs to types and distinguishes a type from a function of the same name. */
 static void put_resource(struct firefox *firefox, struct output *output, uint32_t row)
 {
 	uint32_t fixed = PSEUDOS + firefox->layout.n_types;
@@ -133,7 +136,7 @@ static void put_source_name(struct firefox *firefox, struct output *output, uint
 	output_number(output, firefox_string(firefox, firefox->layout.sources[row]));
 }
 
-/* The name that stands in grey behind a function: that of the file alone. */
+/* The name in grey after a function: the file name without its directory. */
 static void put_resource_name(struct firefox *firefox, struct output *output, uint32_t row)
 {
 	const char *path = row ? firefox->layout.modules[row - 1] : "type";

@@ -3,10 +3,10 @@
 /*
  * Rows are numbered by arithmetic, so no table is kept in memory:
  *
- * functions  pseudo ones | names of types | the model's rows
- * frames     pseudo ones | names of types | for each frame its functions, outermost first
- * stacks     pseudo ones | for each stack of the profile its frame's functions |
- *            for each combo the type, and below it the three survivals | for each wait its reason
+ * functions  pseudo functions | type names | the model's rows
+ * frames     pseudo functions | type names | for each frame its functions, outermost first
+ * stacks     pseudo functions | for each stack of the profile its frame's functions |
+ * for each combo the type, and below it the three survivals | for each wait its reason
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 #include "firefox.h"
 
-static const char no_type[] = "(type not known)";
+static const char no_type[] = "(unknown type)";
 
-/* The number of a text in a list of different ones. */
+/* The number of a text in a list without duplicates. */
 static int64_t number_text(struct map *index, const char *text, const char **list, uint32_t *count)
 {
 	bool added;
@@ -31,7 +31,7 @@ static int64_t number_text(struct map *index, const char *text, const char **lis
 	return (int64_t)*number;
 }
 
-/* [names] Types of one name share a function. */
+/* [names] Types with the same name share a function. */
 static int number_types(struct firefox *firefox)
 {
 	const struct types *types = &firefox->world->types;
@@ -80,7 +80,7 @@ static int number_files(struct firefox *firefox)
 		if (row->file)
 			layout->source_of[i] = number_text(sources, row->file, layout->sources,
 							   &layout->n_sources);
-		/* A managed function's module is its source file. */
+		/* For a managed function, the module is its source file. */
 		if (row->module && row->runtime != RUNTIME_MANAGED)
 			layout->module_of[i] = number_text(modules, row->module, layout->modules,
 							   &layout->n_modules);
@@ -120,7 +120,7 @@ static int number_frames(struct firefox *firefox)
 	return 0;
 }
 
-/* Numbers `id` and those of its callers that have no number yet, the outermost first. */
+/* Numbers `id` and those of its callers that have no number yet, outermost first. */
 static int number_path(struct firefox *firefox, uint32_t id, uint64_t *next)
 {
 	const struct tree *tree = &firefox->world->tree;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_markers.c: collections, system calls, losses and the like on the timeline. */
+/* firefox_markers.c: markers for collections, system calls, losses and other events. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };
 
-/* One marker of a track; system calls have been fetched from the spool. */
+/* A marker of a track; system calls were read from the spool. */
 struct marker {
 	uint64_t start, end;
 	enum { SHOW_CALL, SHOW_GC, SHOW_HEAP, SHOW_PAUSE, SHOW_MARK } kind;
@@ -30,7 +30,7 @@ static int add(struct markers *markers, const struct marker *marker)
 	if (array_reserve(&markers->items, &markers->capacity, markers->count, sizeof(*marker)) < 0)
 		return -ENOMEM;
 	markers->items[markers->count] = *marker;
-	/* A profile from elsewhere may have an end before its beginning. */
+	/* In an imported profile, an event may end before its start. */
 	if (marker->end < marker->start)
 		markers->items[markers->count].end = marker->start;
 	markers->count++;
@@ -44,7 +44,7 @@ static bool keeps_call(struct thinning *thin, const struct call_row *row)
 	return row->duration >= thin->edge_min_ns && thin->edge_seen++ % thin->edge_keep == 0;
 }
 
-/* The calls that are long enough. They are bounded by what fits into the file. */
+/* Adds the calls that are long enough. Their number is bounded by what fits into the file. */
 static int add_calls(struct firefox *firefox, const struct spool_stream *stream,
 		     struct markers *markers)
 {
@@ -88,7 +88,7 @@ static int add_thread(struct firefox *firefox, uint64_t id, struct markers *mark
 	return error;
 }
 
-/* Points of the graphs of the heap and of the pauses, on the first track of a process. */
+/* Adds points of the graphs of heap and pauses on the first track of a process. */
 static int add_graphs(struct firefox *firefox, uint64_t process, struct markers *markers)
 {
 	int error = 0;
@@ -113,7 +113,7 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	/* What contains another one stands before it. */
+	/* An enclosing marker comes first. */
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
 	return (int)x->kind - (int)y->kind;
@@ -135,7 +135,7 @@ static int gather(struct firefox *firefox, size_t number, struct markers *marker
 	return error;
 }
 
-/* --- what they carry ------------------------------------------------------------- */
+/* --- payloads -------------------------------------------------------------------- */
 
 static const char *kind_name(uint64_t kind)
 {
@@ -152,8 +152,8 @@ static const char *reason_name(uint64_t reason)
 	static const char *const names[] = {
 		[GCPROF_REASON_NURSERY] = "the nursery was full",
 		[GCPROF_REASON_LARGE] = "large objects were allocated",
-		[GCPROF_REASON_THRESHOLD] = "the old generation grew past its threshold",
-		[GCPROF_REASON_EXPLICIT] = "the program asked",
+		[GCPROF_REASON_THRESHOLD] = "the old generation exceeded its threshold",
+		[GCPROF_REASON_EXPLICIT] = "requested by the program",
 		[GCPROF_REASON_PRESSURE] = "pressure from outside the heap",
 		[GCPROF_REASON_FINISH] = "the heap or a thread was being closed",
 	};
@@ -176,17 +176,17 @@ static const char *phase_name(uint64_t phase)
 static const char *period_reason(uint64_t reason)
 {
 	static const char *const names[] = {
-		[GCPROF_PERIOD_START] = "sampling began",
-		[GCPROF_PERIOD_CEILING] = "too many samples a second",
+		[GCPROF_PERIOD_START] = "sampling started",
+		[GCPROF_PERIOD_CEILING] = "too many samples per second",
 		[GCPROF_PERIOD_RECOVERY] = "the rate fell again",
-		[GCPROF_PERIOD_REQUEST] = "asked for",
+		[GCPROF_PERIOD_REQUEST] = "on request",
 		[GCPROF_PERIOD_STOP] = "sampling ended",
 	};
 
 	return reason && reason < sizeof(names) / sizeof(*names) ? names[reason] : "unknown";
 }
 
-/* What the runtime calls a kind or reason; if it has no name for it, `otherwise`. */
+/* The runtime's name for a kind or reason, or `otherwise` if it has none. */
 static void put_gc_name(struct firefox *firefox, uint64_t process, uint64_t number,
 			const char *otherwise)
 {
@@ -201,7 +201,7 @@ static void put_known(struct output *output, const char *key, uint64_t bytes)
 		output_format(output, ",\"%s\":%" PRIu64, key, bytes);
 }
 
-/* Of the longest pauses the model knows who caused them; NULL: it is none of these. */
+/* The model knows the causes of the longest pauses only; NULL: it is not one of these. */
 static const struct model_pause *find_pause(const struct firefox *firefox, const struct gc_mark *gc)
 {
 	const struct model *model = firefox->world->model;
@@ -216,7 +216,7 @@ static const struct model_pause *find_pause(const struct firefox *firefox, const
 	return NULL;
 }
 
-/* In words, and the stack that has most of it. */
+/* The causes in words, and the stack with the largest share. */
 static void put_causes(struct firefox *firefox, const struct gc_mark *gc)
 {
 	const struct model_pause *pause = find_pause(firefox, gc);
@@ -244,7 +244,7 @@ static void put_causes(struct firefox *firefox, const struct gc_mark *gc)
 		      firefox_stack(firefox, pause->sites[0].stack));
 }
 
-/* `gcReason`: a field named `cause` would be taken for a stack. */
+/* The field is named `gcReason` because the front end takes a field `cause` for a stack. */
 static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 {
 	struct output *output = firefox->job.output;
@@ -340,7 +340,7 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 	output_text(output, "}");
 }
 
-/* As take_gc_cycle() has put them there. */
+/* The values are in the order of take_gc_cycle(). */
 static void put_cycle_data(struct firefox *firefox, const uint64_t *values)
 {
 	struct output *output = firefox->job.output;
@@ -456,7 +456,7 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 	}
 	switch (firefox->world->streams.losses[firefox->marks[marker->index].values[0]].severity) {
 	case SEVERITY_CUT:
-		return "Cut short";
+		return "Incomplete data";
 	case SEVERITY_HELD:
 		return "Held back";
 	}
@@ -476,7 +476,7 @@ static void put_start(struct firefox *firefox, struct output *output, const stru
 	output_milliseconds(output, firefox_time(firefox, marker->start));
 }
 
-/* These take time. */
+/* Such marks have a duration. */
 static bool is_of_collector(const struct mark *mark)
 {
 	return mark->kind == MARK_PHASE || mark->kind == MARK_CYCLE;
@@ -498,7 +498,7 @@ static void put_end(struct firefox *firefox, struct output *output, const struct
 		output_milliseconds(output, firefox_time(firefox, marker->end));
 }
 
-/* 0: a moment; 1: from start to end. */
+/* 0: an instant; 1: an interval. */
 static void put_phase(struct firefox *firefox, struct output *output, const struct markers *markers,
 		      const struct marker *marker)
 {

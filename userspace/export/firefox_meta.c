@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_meta.c: what the Firefox export says of itself and of the recording. */
+/* firefox_meta.c: what the Firefox export says about itself and the recording. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "firefox.h"
 
 enum {
-	VISIBLE_MAX = 40, /* tracks that are shown at first */
+	VISIBLE_MAX = 40, /* tracks visible at first */
 	RUNTIMES_MAX = 40,
 };
 
@@ -61,17 +61,17 @@ static void put_recording(struct column *groups, const struct model *model)
 	put_entry(&entries, "Recorded by", run->tool);
 	put_entry(&entries, "Host", run->host);
 	put_entry(&entries, "Kernel", run->kernel);
-	put_count(&entries, "Timer samples a second", run->frequency);
+	put_count(&entries, "Timer samples per second", run->frequency);
 	put_count(&entries, "Timer samples", model->cpu.samples);
-	put_bytes(&entries, "Mean distance of allocation samples", (double)model->alloc.period);
+	put_bytes(&entries, "Sampling period (mean bytes)", (double)model->alloc.period);
 	if (model->alloc.period_max > model->alloc.period)
-		put_bytes(&entries, "Longest distance in force", (double)model->alloc.period_max);
+		put_bytes(&entries, "Longest sampling period", (double)model->alloc.period_max);
 	put_count(&entries, "Allocation samples", model->alloc.samples);
 	put_bytes(&entries, "Allocated, estimated", model->alloc.bytes.value);
 	put_bytes(&entries, "At least (95 %)", model->alloc.bytes.low);
 	put_bytes(&entries, "At most (95 %)", model->alloc.bytes.high);
 	if (model->state != PROFILE_COMPLETE)
-		put_entry(&entries, "The profile", "is not whole: its end is missing or damaged");
+		put_entry(&entries, "The profile", "is incomplete: its end is missing or damaged");
 	output_text(entries.output, "]}");
 }
 
@@ -97,7 +97,7 @@ static void put_streams(struct column *groups, const struct model *model)
 	output_text(entries.output, "]}");
 }
 
-/* Where the allocation samples and collections of processes come from. */
+/* The sources of allocation samples and collections, by process. */
 static void put_runtimes(struct column *groups, const struct model *model)
 {
 	struct column entries = begin_group(groups, "Runtimes and providers");
@@ -141,7 +141,7 @@ static void put_extra(struct firefox *firefox)
 	output_text(groups.output, "]}],\n");
 }
 
-/* --- which tracks are shown --------------------------------------------------------- */
+/* --- visible tracks -------------------------------------------------------------------- */
 
 static int busiest_first(const void *a, const void *b)
 {
@@ -150,7 +150,7 @@ static int busiest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The number of rows from which on a track is shown. */
+/* The number of rows that a track must have to be visible. */
 static uint64_t visible_rows(const struct firefox *firefox)
 {
 	uint64_t *rows, limit = 0;
@@ -168,7 +168,7 @@ static uint64_t visible_rows(const struct firefox *firefox)
 	return limit;
 }
 
-/* The thread with most timer samples. */
+/* The thread with the most timer samples. */
 static size_t selected_track(const struct firefox *firefox)
 {
 	uint64_t most = 0, rows;

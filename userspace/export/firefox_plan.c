@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_plan.c: which tracks there are, and what is left out so that the file can be opened. */
+/* firefox_plan.c: selects the tracks, and what is left out so that the file can be opened. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "../util/plural.h"
 #include "firefox.h"
 
-/* Bytes of JSON that a row takes at most, next to times and stacks; see those who write them. */
+/* Maximum bytes of JSON per row, without times and stacks; must agree with the writers. */
 enum {
 	CPU_BYTES = 26,
 	FAULT_BYTES = 30,
 	ALLOC_BYTES = 30,
-	GC_BYTES = 1240, /* with its points on the graphs */
+	GC_BYTES = 1240, /* including its points on the graphs */
 	MARK_BYTES = 700,
 	STACK_BYTES = 24,
 	FRAME_BYTES = 70,
@@ -28,7 +28,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	/* The threads of a process stand first, its first thread before the others. */
+	/* The threads of a process come first, its first thread before the others. */
 	if (x->kind != y->kind)
 		return (int)x->kind - (int)y->kind;
 	if (x->main != y->main)
@@ -55,7 +55,7 @@ static uint64_t rows_of(const struct firefox *firefox, uint64_t id)
 	       (thread->first_gc || thread->first_mark);
 }
 
-/* Marks and collections by thread and process. */
+/* Links marks and collections by thread and process. */
 static void chain(struct firefox *firefox)
 {
 	const struct tasks *tasks = &firefox->world->tasks;
@@ -167,7 +167,7 @@ static uint64_t tables_size(const struct firefox *firefox)
 	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES;
 }
 
-/* Gives each of the needs its share of the room: those that need least get all they need. */
+/* Divides the room among the needs: the smallest needs are satisfied first. */
 static void share_out(const uint64_t *needs, uint64_t *shares, size_t count, uint64_t room)
 {
 	bool settled[8] = {false};
@@ -193,7 +193,7 @@ static uint64_t keep_of(uint64_t need, uint64_t share)
 
 enum { EDGE_ROOM = 1024 }; /* for the last call, which may be larger than the others */
 
-/* The longest calls that fit. */
+/* Selects the longest calls that fit. */
 static void choose_calls(struct firefox *firefox, uint64_t share)
 {
 	struct thinning *thin = &firefox->thin;
@@ -205,7 +205,7 @@ static void choose_calls(struct firefox *firefox, uint64_t share)
 	}
 	thin->call_min_ns = bucket == SYSCALL_BUCKETS ? UINT64_MAX : syscall_bucket_floor(bucket);
 	thin->edge_min_ns = thin->call_min_ns;
-	/* Some of those that are a little shorter, as far as there is room. */
+	/* Adds some of the slightly shorter calls if there is room. */
 	if (!bucket || share < EDGE_ROOM)
 		return;
 	thin->edge_min_ns = syscall_bucket_floor(bucket - 1);
@@ -222,7 +222,7 @@ static int by_pause(const void *a, const void *b)
 	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
 }
 
-/* Collections and marks first: they are few in all but strange profiles. */
+/* Collections and marks come first: normally there are few. */
 static void choose_marks(struct firefox *firefox, uint64_t room)
 {
 	uint64_t gcs = room / 2 / GC_BYTES, marks = room / 4 / MARK_BYTES;
@@ -274,8 +274,9 @@ static void tell(struct firefox *firefox)
 					 (unsigned long long)firefox->marks_dropped,
 					 plural(firefox->marks_dropped, "[ is|s are]").text);
 	if (used)
-		snprintf(note + used, size - used,
-			 "all of it would be too large to open (weights make up for it)");
+		snprintf(
+			note + used, size - used,
+			"the complete file would be too large to open (weights compensate for it)");
 }
 
 static uint64_t digits(uint64_t number)
@@ -287,7 +288,7 @@ static uint64_t digits(uint64_t number)
 	return count;
 }
 
-/* What a time and a stack take, with what stands between them. */
+/* Maximum bytes of a time and a stack, including separators. */
 static uint64_t place_bytes(const struct firefox *firefox)
 {
 	uint64_t milliseconds = firefox->world->model->run.duration / 1000000;
@@ -305,13 +306,13 @@ int firefox_plan_size(struct firefox *firefox)
 		return -EFBIG;
 	choose_marks(firefox, limit - used);
 	used += (firefox->n_gcs - 1) * GC_BYTES + (firefox->n_marks - 1) * MARK_BYTES;
-	/* Each allocation stands in the list of its thread and in that of its process. */
+	/* Each allocation is listed for its thread and for its process. */
 	needs[0] = firefox->n_cpu * (place + CPU_BYTES);
 	needs[1] = (firefox->n_allocs * 2 + firefox->n_deaths) * (place + ALLOC_BYTES);
 	needs[2] = 0;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
 		needs[2] += firefox->call_bytes[i];
-	/* A wait is two rows. */
+	/* A wait takes two rows. */
 	needs[3] = firefox->n_waits * 2 * (place + CPU_BYTES);
 	needs[4] = firefox->n_faults * (place + FAULT_BYTES);
 	share_out(needs, shares, 5, limit - used);
@@ -324,7 +325,7 @@ int firefox_plan_size(struct firefox *firefox)
 	return 0;
 }
 
-/* Spreads the objects that are kept evenly, whatever rhythm the program has. */
+/* Hashes the number, so that the selection does not depend on patterns in the program. */
 bool firefox_keeps_object(const struct firefox *firefox, uint64_t number)
 {
 	uint64_t keep = firefox->thin.alloc_keep, mixed = number;

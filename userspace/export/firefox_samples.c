@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_samples.c: what a thread did over time: its timer samples and its waits, in one table. */
+/* firefox_samples.c: the table of a thread's timer samples and waits. */
 /*
- * A timer sample weighs the time that it stands for. A wait is two rows with one stack:
- * the first weighs all of it, the second, which weighs nothing, ends it in the graphs.
- * Their innermost function is of the category that the profiler takes for idle: it draws
- * no activity there, and can leave them out.
+ * The weight of a timer sample is the time that it stands for. A wait is two rows with the
+ * same stack: the first has its weight, the second, of weight 0, ends it in the graphs.
+ * Their innermost function has the category that the profiler regards as idle: it draws no
+ * activity there, and can hide them.
  *
- * threadCPUDelta is the CPU time since the row before. Two timer samples in a row are a
- * full tick apart and fill the graph; fewer leave it low; none is used during a wait.
+ * threadCPUDelta is the CPU time since the previous row. Two consecutive timer samples are
+ * a full tick apart and fill the graph; fewer samples leave it low; a wait uses no CPU
+ * time.
  */
 #include <inttypes.h>
 
@@ -22,19 +23,19 @@ struct sample_cell {
 
 typedef void visit_sample(struct output *output, const struct sample_cell *cell);
 
-/* A way through the samples and waits of a thread. */
+/* A traversal of the samples and waits of a thread. */
 struct walk {
 	struct firefox *firefox;
 	struct column column;
 	visit_sample *visit; /* NULL: only count */
 	uint64_t rows, latest;
-	uint64_t ticks, n_ticks; /* seen, and how many there are */
-	uint64_t skipped_cpu_ns; /* of those that are left out, since the last one that is not */
+	uint64_t ticks, n_ticks; /* visited so far, and their total number */
+	uint64_t skipped_cpu_ns; /* of samples left out since the last visible one */
 	uint64_t waits, n_waits;
-	uint64_t skipped_ns; /* of waits that are left out, since the last one that is not */
+	uint64_t skipped_ns; /* of waits left out since the last visible one */
 };
 
-/* The time between two ticks, on average. */
+/* The mean time between two ticks. */
 static uint64_t tick_ns(const struct firefox *firefox)
 {
 	uint64_t frequency = firefox->world->model->run.frequency;
@@ -47,11 +48,11 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* `cell` has the time of the event, and CPU time that is cut to what passed since the last row. */
+/* `cell` has the time of the event. CPU time is limited to the time since the previous row. */
 static void put_cell(struct walk *walk, struct sample_cell cell)
 {
 	cell.time = firefox_time(walk->firefox, cell.time);
-	/* [order] A few events come late. */
+	/* [order] Some events arrive late. */
 	if (cell.time < walk->latest)
 		cell.time = walk->latest;
 	cell.cpu_ns = smaller(cell.cpu_ns, cell.time - walk->latest);
@@ -75,7 +76,10 @@ static void walk_tick(struct walk *walk, const struct cpu_row *row)
 	put_cell(walk, cell);
 }
 
-/* The last wait of a thread stands for those that were left out behind the one before, too. */
+/*
+ * A visible wait also stands for those left out before it. The last wait of a thread is
+ * always visible.
+ */
 static void walk_wait(struct walk *walk, const struct wait_row *row)
 {
 	uint64_t tick = tick_ns(walk->firefox), at = ++walk->waits;
@@ -93,7 +97,7 @@ static void walk_wait(struct walk *walk, const struct wait_row *row)
 	put_cell(walk, cell);
 }
 
-/* Hands all rows in their order to `visit`; returns how many they are. */
+/* Passes all rows in order to `visit`; returns their number. */
 static uint64_t walk_thread(struct firefox *firefox, const struct ff_thread *thread,
 			    visit_sample *visit)
 {

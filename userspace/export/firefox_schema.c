@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_schema.c: constant parts of the Firefox export: categories and kinds of markers. */
+/* firefox_schema.c: constant parts of the Firefox export: categories and marker types. */
 #include "firefox.h"
 
-/* The front end knows few colours; one category has to be grey. */
+/* The front end has few colours; one category must be grey. */
 static const struct {
 	const char *name, *colour;
 } categories[CATEGORIES] = {
@@ -14,7 +14,7 @@ static const struct {
 	[CATEGORY_GC] = {"Collector", "purple"},
 	[CATEGORY_COMPILER] = {"Compiler", "magenta"},
 	[CATEGORY_TYPE] = {"Type", "lightblue"},
-	[CATEGORY_UNKNOWN] = {"Fate not known", "brown"},
+	[CATEGORY_UNKNOWN] = {"Outcome unknown", "brown"},
 	[CATEGORY_DIED] = {"Died young", "green"},
 	[CATEGORY_LIVED] = {"Survived", "red"},
 };
@@ -35,9 +35,9 @@ struct field {
 	const char *key, *label, *format;
 };
 
-enum { FIELDS_MAX = 20 }; /* the last is empty */
+enum { FIELDS_MAX = 20 }; /* the last one is empty */
 
-/* Types begin with Gcprof: those of Gecko would have to carry what Gecko puts there. */
+/* Names begin with Gcprof, because Gecko's own types would need Gecko's fields. */
 static const struct schema {
 	const char *name, *display, *tooltip, *table, *description, *graphs;
 	struct field fields[FIELDS_MAX];
@@ -47,15 +47,15 @@ static const struct schema {
 		"\"marker-chart\",\"marker-table\",\"timeline-overview\",\"timeline-memory\"",
 		"{marker.data.kind} collection {marker.data.cycle}",
 		"{marker.data.kind}: {marker.data.gcReason}",
-		"A collection, from its beginning to its end on the thread that made it.",
+		"A collection, shown on the collecting thread.",
 		NULL,
 		{
 			{"kind", "Kind", "string"},
 			{"gcReason", "Reason", "string"},
 			{"heap", "Heap", "integer"},
 			{"cycle", "Collection number", "integer"},
-			{"pause", "Pause without collections inside it", "duration"},
-			{"stopping", "Until all threads had stopped", "duration"},
+			{"pause", "Pause without nested collections", "duration"},
+			{"stopping", "Time until all threads had stopped", "duration"},
 			{"promoted", "Promoted", "bytes"},
 			{"promotedObjects", "Promoted objects", "integer"},
 			{"nursery", "In the nursery before", "bytes"},
@@ -65,10 +65,10 @@ static const struct schema {
 			{"freed", "Freed by sweeping", "bytes"},
 			{"phase", "Phase of the major collection", "string"},
 			{"threads", "Mutator threads", "integer"},
-			{"faults", "Page faults meanwhile", "integer"},
+			{"faults", "Page faults during it", "integer"},
 			{"before", "Heap in use before", "bytes"},
 			{"after", "Heap in use after", "bytes"},
-			{"causedBy", "Whose allocations caused it", "string"},
+			{"causedBy", "Caused by allocations in", "string"},
 		},
 	},
 	{
@@ -76,15 +76,15 @@ static const struct schema {
 		"\"marker-chart\",\"marker-table\",\"timeline-overview\",\"timeline-memory\"",
 		"{marker.data.kind} {marker.data.cycle}",
 		"{marker.data.kind}: {marker.data.gcReason}",
-		"A cycle of a concurrent collector; the program runs meanwhile.",
+		"A cycle of a concurrent collector; the program continues to run.",
 		NULL,
 		{
-			{"kind", "What the runtime calls it", "string"},
+			{"kind", "Kind", "string"},
 			{"gcReason", "Reason", "string"},
 			{"cycle", "Cycle number", "integer"},
 			{"before", "Heap in use before", "bytes"},
 			{"after", "Heap in use after", "bytes"},
-			{"live", "Found alive", "bytes"},
+			{"live", "Live", "bytes"},
 		},
 	},
 	{
@@ -133,8 +133,8 @@ static const struct schema {
 		{
 			{"result", "Result", "string"},
 			{"arguments", "Arguments", "string"},
-			{"inGC", "Of it, while a collection was under way", "duration"},
-			{"stands", "Stands for so many calls", "integer"},
+			{"inGC", "During collections", "duration"},
+			{"stands", "Number of calls that it stands for", "integer"},
 			{"fiber", "Fiber (goroutine)", "integer"},
 			{"by", "Made by", "string"},
 		},
@@ -144,11 +144,11 @@ static const struct schema {
 		"\"marker-chart\",\"marker-table\",\"timeline-overview\"",
 		"{marker.data.count} {marker.data.what}",
 		"{marker.data.count} {marker.data.what}",
-		"Data that are missing here or just before.",
+		"Data that is missing here or just before.",
 		NULL,
 		{
-			{"count", "Since the last such mark", "integer"},
-			{"total", "Since the beginning", "integer"},
+			{"count", "Since the last marker of this kind", "integer"},
+			{"total", "Since the start", "integer"},
 			{"what", "What", "unique-string"},
 		},
 	},
@@ -157,11 +157,11 @@ static const struct schema {
 		"\"marker-chart\",\"marker-table\"",
 		"Sampling period {marker.data.period}",
 		"{marker.data.before} to {marker.data.period}: {marker.data.why}",
-		"The mean distance between allocation samples changed.",
+		"The sampling period (mean bytes between allocation samples) changed.",
 		NULL,
 		{
 			{"before", "Before", "bytes"},
-			{"period", "From now on", "bytes"},
+			{"period", "After", "bytes"},
 			{"why", "Why", "string"},
 		},
 	},

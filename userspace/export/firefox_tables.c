@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* firefox_tables.c: the tables of stacks and frames; firefox_layout.c says how they are numbered.
- */
+/* firefox_tables.c: the tables of stacks and frames, numbered by firefox_layout.c. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ void firefox_put_same(struct firefox *firefox, const char *name, const char *cel
 }
 
 struct stack_row {
-	uint32_t frame, offset; /* offset: rows up to the parent, 0: root */
+	uint32_t frame, offset; /* offset: number of rows back to the parent; 0: a root */
 };
 
 typedef void visit_stack(struct column *column, const struct stack_row *row);
@@ -68,7 +67,7 @@ static void each_wait(struct firefox *firefox, struct column *column, visit_stac
 	}
 }
 
-/* All rows of the table, in their order. */
+/* All rows of the table in order. */
 static void each_stack(struct firefox *firefox, const char *name, visit_stack *visit)
 {
 	static const uint32_t fixed[STACKS_FIXED] = {

@@ -14,15 +14,15 @@ enum { RATE_BINS = 256 };
 struct alloc_cell {
 	const struct alloc_row *row;
 	uint64_t time;
-	uint64_t elapsed; /* since the cell before it */
-	double bytes;     /* with those of objects that are left out */
-	double peak_rate; /* bytes a ns, of the whole track */
+	uint64_t elapsed; /* since the previous cell */
+	double bytes;     /* including objects that are left out */
+	double peak_rate; /* bytes per ns, of the whole track */
 };
 
 typedef void visit_alloc(struct firefox *firefox, struct output *output,
 			 const struct alloc_cell *cell);
 
-/* Calls `visit` for the objects that are shown; returns how many rows that were. */
+/* Calls `visit` for the visible objects; returns the number of rows. */
 static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream *stream,
 			     const char *name, double peak_rate, visit_alloc *visit)
 {
@@ -46,7 +46,7 @@ static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream 
 		latest = cell.time;
 		cell.elapsed = cell.time - before;
 		before = cell.time;
-		/* The death of an object of no size would look like another allocation. */
+		/* The death of an object without size would look like another allocation. */
 		cell.bytes = fmax(row->bytes, 1) * (double)firefox->thin.alloc_keep;
 		if (visit)
 			visit(firefox, column_cell(&column), &cell);
@@ -99,12 +99,12 @@ static void put_alloc_thread(struct firefox *firefox, struct output *output,
 	output_text(output, "0");
 }
 
-/* Each object with its number for an address: so the profiler knows which free belongs to it. */
+/* The number of an object serves as its address, so that the profiler can match its free. */
 static void put_allocations(struct firefox *firefox, const struct spool_stream *stream)
 {
 	uint64_t rows = alloc_column(firefox, stream, NULL, 0, NULL);
 
-	/* An empty table would blank the whole profile. */
+	/* With an empty table, the front end shows nothing of the profile. */
 	if (!rows)
 		return;
 	output_text(firefox->job.output, ",\n\"nativeAllocations\":{\n");
@@ -139,7 +139,7 @@ static void put_rate_delta(struct firefox *firefox, struct output *output,
 	firefox_put_rate(output, cell->bytes, cell->peak_rate, cell->elapsed);
 }
 
-/* Not the highest of all rates: single pairs of samples may be arbitrarily close. */
+/* The maximum over bins and not over single rows, because two samples may be arbitrarily close. */
 double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
 			 size_t row_size, double (*amount)(const void *row))
 {
@@ -222,7 +222,7 @@ static const char *track_name(const struct firefox *firefox, const struct ff_tra
 						  : "(nothing was recorded)";
 }
 
-/* A process is called as its first thread. */
+/* A process has the name of its first thread. */
 static const char *process_name(const struct firefox *firefox, uint64_t process)
 {
 	size_t main = firefox_main_track(firefox, process);

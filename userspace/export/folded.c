@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* folded.c: one line a stack, "outermost;...;innermost value": what flame graphs are made of. */
+/* folded.c: exports one line per stack, "outermost;...;innermost value", as for flame graphs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,15 +26,15 @@ enum measure {
 	MEASURE_FAULTS
 };
 
-/* What is needed while lines are made. */
+/* State while lines are made. */
 struct folded {
 	struct folded_lines *lines;
-	uint32_t *names; /* of each row of functions, as it is and when inlined; 0: none yet */
+	uint32_t *names; /* by row of functions, for normal and inlined calls; 0: none yet */
 	struct buffer text;
 	bool filled; /* some stack has a value */
 };
 
-/* Times in ns, sizes in bytes, page faults as they are. */
+/* Times in ns, sizes in bytes, page faults as counts. */
 static double value_of(const struct tree *tree, const struct cost *cost, enum measure measure)
 {
 	switch (measure) {
@@ -54,10 +54,10 @@ static double value_of(const struct tree *tree, const struct cost *cost, enum me
 	return 0;
 }
 
-/* What is written of a function. A semicolon would look like the border between two. */
+/* The name of a function in the output. A semicolon would look like a separator. */
 static uint32_t name_new(struct folded *folded, const struct model_function *function, bool inlined)
 {
-	/* Those who draw flame graphs choose colours by this. */
+	/* Flame graph tools choose colours by these suffixes. */
 	const char *mark = function->runtime == RUNTIME_KERNEL ? "_[k]" : inlined ? "_[i]" : "";
 	struct buffer *text = &folded->text;
 
@@ -128,7 +128,7 @@ static int add_all(struct folded *folded, const struct world *world, enum measur
 	return err;
 }
 
-/* An empty flame graph says nothing: that the stream was not recorded, perhaps. */
+/* Explains an empty flame graph, for example if the stream was not recorded. */
 static void note_nothing(struct export_job *job, const struct model *model, enum measure measure)
 {
 	static const char *const streams[] = {
@@ -143,7 +143,8 @@ static void note_nothing(struct export_job *job, const struct model *model, enum
 		    !model->streams[i].attached)
 			why_not = model->streams[i].why_not;
 	snprintf(job->note, sizeof(job->note), "nothing to show by %s%s%.200s", measures[measure],
-		 why_not ? ": not recorded, " : ": no stack has any", why_not ? why_not : "");
+		 why_not ? ": not recorded, " : ": no stack has any cost of this kind",
+		 why_not ? why_not : "");
 }
 
 static int finish(struct model_observer *observer, const struct world *world)
@@ -179,8 +180,8 @@ static int create(struct export_job **out)
 const struct exporter exporter_folded = {
 	.name = "folded",
 	.suffix = ".folded",
-	.summary =
-		"a line a stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or faults",
+	.summary = "one line per stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or "
+		   "faults",
 	.measures = measures,
 	.create = create,
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* folded_lines.c: values of paths, one line a path however many stacks have it. */
+/* folded_lines.c: adds up values by path: one line per path, whatever the number of stacks. */
 /*
- * Paths are a tree: most of what they have in common is where they begin. Node 0
- * is the root, and every node comes behind the one that it hangs from.
+ * Paths form a tree, because they share mostly their outermost part. Node 0 is the root,
+ * and every node comes after its parent.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,16 +16,16 @@ struct node {
 	uint32_t parent, name;
 };
 
-/* What leads from a node to one that hangs from it. */
+/* An edge of the tree. */
 struct step {
 	uint32_t parent, name;
 };
 
 struct folded_lines {
-	struct map *numbers;  /* names to their numbers */
-	struct buffer texts;  /* names one behind the other, each with a zero */
-	struct buffer places; /* size_t[]: where in `texts` name 1, 2, ... begins */
-	struct map *steps;    /* struct step to the node's number */
+	struct map *numbers;  /* name -> number */
+	struct buffer texts;  /* all names, each zero-terminated */
+	struct buffer places; /* size_t[]: the offset in `texts` of name 1, 2, ... */
+	struct map *steps;    /* struct step -> number of the node */
 	struct buffer nodes;  /* struct node[] */
 };
 
@@ -79,7 +79,7 @@ static struct node *node_at(const struct folded_lines *lines, uint64_t number)
 	return (struct node *)(void *)lines->nodes.data + number;
 }
 
-/* The node behind another one; 0: no memory. */
+/* The child of a node for a name; 0: no memory. */
 static uint32_t node_behind(struct folded_lines *lines, uint32_t parent, uint32_t name)
 {
 	const struct step step = {parent, name};
@@ -115,7 +115,7 @@ static void put_name(const struct folded_lines *lines, struct output *output, ui
 	output_text(output, lines->texts.data + places[name - 1]);
 }
 
-/* From the outermost on; the way there leads up. */
+/* Prints from the outermost name; the tree is linked from inner to outer. */
 static void put_path(const struct folded_lines *lines, struct output *output, uint32_t *names,
 		     const struct node *node)
 {
@@ -133,7 +133,7 @@ static void put_path(const struct folded_lines *lines, struct output *output, ui
 void folded_lines_write(const struct folded_lines *lines, struct output *output)
 {
 	size_t count = lines->nodes.size / sizeof(struct node);
-	/* No path has more names than there are nodes. */
+	/* A path has no more names than there are nodes. */
 	uint32_t *names = calloc(count, sizeof(*names));
 
 	if (!names)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json.c: stacks and what each cost as one JSON object, for programs. */
+/* json.c: exports stacks and their costs as one JSON object. */
 /*
- * "functions" are named by their index. Of a stack "path" gives them from the outermost
- * to the innermost. Those of "allocations" end at the function that allocates, so a stack
- * stands there in another form than among those of "time".
+ * "functions" are referenced by their index. The "path" of a stack lists them from the
+ * outermost to the innermost. Paths in "allocations" end at the function that allocates, so
+ * they differ from the paths of the same stacks in "time".
  */
 #include <errno.h>
 #include <math.h>
@@ -128,6 +128,6 @@ static int create(struct export_job **out)
 const struct exporter exporter_json = {
 	.name = "json",
 	.suffix = ".json",
-	.summary = "stacks with all that each cost, for programs; times in ns, sizes in bytes",
+	.summary = "stacks with their costs, for scripts; times in ns, sizes in bytes",
 	.create = create,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* output.c: writes an export, packed if need be; knows how JSON is spelt. */
+/* output.c: writes an export, optionally compressed, and formats JSON. */
 #include "output.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@ enum {
 	PLAIN_SIZE = 64 << 10,
 	PACKED_SIZE = 64 << 10,
 	GZIP_BITS = 15 + 16, /* the largest window, and a gzip header */
-	PACK_LEVEL = 2,      /* columns of numbers: higher levels take long and gain little */
+	PACK_LEVEL = 2,      /* for columns of numbers, higher levels are slow and gain little */
 	MEMORY_LEVEL = 8,
 };
 
-/* Names repeated in a thousand stacks could fill any disk: such a file is of no use. */
+/* Names repeated in thousands of stacks could fill any disk; such a file is useless. */
 #define SIZE_MAX_BYTES (UINT64_C(8) << 30)
 
 struct output {
@@ -28,7 +28,7 @@ struct output {
 	int error;
 	bool packed;
 	z_stream stream;
-	uint64_t size; /* of what has left `plain` */
+	uint64_t size; /* total size of the data that has left `plain` */
 	size_t used;
 	char plain[PLAIN_SIZE];
 	unsigned char pack[PACKED_SIZE];
@@ -117,7 +117,7 @@ void output_format(struct output *output, const char *format, ...)
 		output_bytes(output, text, (size_t)size);
 }
 
-/* Digits of `number` in front of `end`; where they begin. */
+/* Writes the digits of `number` before `end`; returns their start. */
 static char *put_digits(char *end, uint64_t number)
 {
 	do {
@@ -136,7 +136,7 @@ void output_number(struct output *output, uint64_t number)
 
 void output_rounded(struct output *output, double number)
 {
-	/* Numbers so large are never exact anyway. */
+	/* Larger numbers are not exact anyway. */
 	if (number >= 0 && number < 0x1p53)
 		output_number(output, (uint64_t)(number + 0.5));
 	else

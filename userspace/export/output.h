@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* output.h: writes an export, packed if need be; knows how JSON is spelt. */
+/* output.h: writes an export, optionally compressed, and formats JSON. */
 /*
- * Not thread-safe. After the first failure nothing more is written, and
- * output_close() tells it: callers need not look at every call.
+ * Not thread-safe. After the first error nothing more is written, and output_close()
+ * returns it, so callers need not check every call.
  */
 #ifndef GCPROF_OUTPUT_H
 #define GCPROF_OUTPUT_H
@@ -14,7 +14,7 @@
 struct output;
 struct sink;
 
-/* Takes over the sink, also when it fails. */
+/* Takes over the sink, also on failure. */
 int output_create(struct sink *sink, bool packed, struct output **out);
 
 void output_bytes(struct output *output, const void *data, size_t size);
@@ -29,16 +29,19 @@ void output_rounded(struct output *output, double number);
 /* A JSON number: nanoseconds as milliseconds, exactly. */
 void output_milliseconds(struct output *output, uint64_t ns);
 
-/* A JSON string, quotes included; bytes that are no UTF-8 become U+FFFD. NULL: null. */
+/* A JSON string with quotes; bytes that are not UTF-8 become U+FFFD. NULL: null. */
 void output_string(struct output *output, const char *text);
 
-/* Remembers a failure of whoever produces what is written. */
+/* Records an error of the code that produces the data. */
 void output_fail(struct output *output, int error);
 
-/* Bytes before packing. */
+/* Bytes before compression. */
 uint64_t output_size(const struct output *output);
 
-/* Writes what is left, closes the sink and frees. NULL is allowed. The first error. */
+/*
+ * Writes the remaining data, closes the sink and frees. NULL is allowed. Returns the first
+ * error.
+ */
 int output_close(struct output *output);
 
 #endif

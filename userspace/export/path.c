@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path.c: the functions of a stack, bounded. */
+/* path.c: the functions of a stack, with a bounded number. */
 #include "path.h"
 
 size_t path_functions(const struct world *world, uint32_t stack,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path.h: the functions of a stack or a frame, bounded. */
+/* path.h: the functions of a stack or a frame, with a bounded number. */
 #ifndef GCPROF_PATH_H
 #define GCPROF_PATH_H
 
@@ -11,11 +11,11 @@
 #include "../model/world/world.h"
 
 enum {
-	FRAME_FUNCTIONS_MAX = 64, /* inlined into one frame; the outermost of more are left out */
-	PATH_FUNCTIONS_MAX = 2048 /* on one stack; likewise */
+	FRAME_FUNCTIONS_MAX = 64, /* inlined into one frame; outer ones beyond are left out */
+	PATH_FUNCTIONS_MAX = 2048 /* functions on one stack; likewise */
 };
 
-/* How many functions of a frame are shown, and the first of them in functions.of_frames. */
+/* The number of a frame's visible functions, and the first of them in functions.of_frames. */
 static inline uint32_t frame_functions(const struct frame *frame, uint32_t *first)
 {
 	uint32_t count = frame->n_functions;
@@ -26,13 +26,13 @@ static inline uint32_t frame_functions(const struct frame *frame, uint32_t *firs
 	return count;
 }
 
-/* A function on a stack, which tells of itself in world->functions.rows. */
+/* A function on a stack; its description is in world->functions.rows. */
 struct path_function {
 	uint32_t row;
-	bool inlined; /* into the one that called it */
+	bool inlined; /* into its caller */
 };
 
-/* The functions of `stack` (0: none), innermost first; returns how many. */
+/* The functions of `stack` (0: none), innermost first; returns their number. */
 size_t path_functions(const struct world *world, uint32_t stack,
 		      struct path_function out[PATH_FUNCTIONS_MAX]);
 

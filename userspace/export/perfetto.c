@@ -17,7 +17,7 @@ void perfetto_put(struct perfetto *perfetto, PerfettoPacket *packet, uint32_t se
 
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = sequence;
-	/* Every sequence is written in one go. */
+	/* Each sequence is written without interruption. */
 	packet->has_first_packet_on_sequence = packet->first_packet_on_sequence = first;
 	packet->has_sequence_flags = true;
 	packet->sequence_flags = first ? FLAG_CLEARED : FLAG_NEEDS_STATE;
@@ -58,9 +58,9 @@ void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row
 	sqlite3_finalize(statement);
 }
 
-/* --- the clock, processes and threads --------------------------------------------------- */
+/* --- clock, processes and threads -------------------------------------------------------- */
 
-/* MONOTONIC is the time of the trace; dumps of the heap are taken to be in its coarse sister. */
+/* The trace uses MONOTONIC. Perfetto assumes MONOTONIC_COARSE for heap dumps. */
 static void put_clock(struct perfetto *perfetto)
 {
 	const struct model_run *run = &perfetto->world->model->run;
@@ -141,7 +141,7 @@ static void put_thread(struct perfetto *perfetto, sqlite3_stmt *row, void *conte
 		  perfetto_uuid(TRACK_THREAD, (uint64_t)sqlite3_column_int64(row, 0)));
 }
 
-/* Below its thread: waits carry stacks, which slices of the thread's own sequence cannot. */
+/* Below its thread: waits carry stacks, which slices in the thread's own sequence cannot. */
 static void put_waits_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
@@ -154,7 +154,7 @@ static void put_waits_track(struct perfetto *perfetto, sqlite3_stmt *row, void *
 	put_track(perfetto, &track, perfetto_uuid(TRACK_WAITS, thread));
 }
 
-/* Of a heap: the first of its rows gives the number. */
+/* A row for a heap; the first row of a heap numbers it. */
 static void put_heap_track(struct perfetto *perfetto, sqlite3_stmt *row, const char *name,
 			   uint64_t kind)
 {
@@ -205,7 +205,7 @@ static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void 
 
 	(void)row;
 	(void)context;
-	track.name = (char *)(uintptr_t) "gcprof: what was lost";
+	track.name = (char *)(uintptr_t) "gcprof: losses";
 	put_track(perfetto, &track, perfetto_uuid(TRACK_LOSSES, 0));
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto.h: private to perfetto*.c: an export for Perfetto under way. */
+/* perfetto.h: private to perfetto*.c: an export for Perfetto in progress. */
 /*
- * A trace is a list of packets, each of a sequence. Stacks are defined at the beginning
- * of the sequence that uses them: the samples. Slices have a sequence for each thread, in
- * which they are balanced and in order of time. All of it is asked of the database that
- * the export to SQLite makes.
+ * A trace is a list of packets, and each packet belongs to a sequence. Stacks are defined
+ * at the start of the sequence that uses them, that of the samples. Each thread has a
+ * sequence for its slices, which are nested and ordered by time. All data comes from the
+ * database that the export to SQLite makes.
  */
 #ifndef GCPROF_PERFETTO_H
 #define GCPROF_PERFETTO_H
@@ -20,7 +20,7 @@ typedef Perfetto__Protos__TrackEvent PerfettoEvent;
 
 enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_MONOTONIC_COARSE = 4 };
 
-/* Kinds of tracks; with the number of what they are about this makes their uuids. */
+/* Kinds of tracks. A kind and the number of the track's subject form its uuid. */
 enum perfetto_track {
 	TRACK_PROCESS = 1,
 	TRACK_THREAD,
@@ -28,29 +28,29 @@ enum perfetto_track {
 	TRACK_CYCLES,
 	TRACK_WAITS, /* of a thread */
 	TRACK_LOSSES,
-	TRACK_COUNTER, /* and those behind it: one for each column of counters */
+	TRACK_COUNTER, /* and the following: one for each column of counters */
 };
 
 enum perfetto_sequence {
-	SEQUENCE_TRACKS = 1, /* clock, descriptions of tracks */
+	SEQUENCE_TRACKS = 1, /* clock and track descriptions */
 	SEQUENCE_SAMPLES,
 	SEQUENCE_COUNTERS,
 	SEQUENCE_PHASES,
 	SEQUENCE_CYCLES,
 	SEQUENCE_LOSSES,
-	SEQUENCE_THREADS /* and those behind it: one for each thread */
+	SEQUENCE_THREADS /* and the following: one for each thread */
 };
 
 struct perfetto {
 	struct sql *sql;
 	const struct world *world;
 	struct output *output;
-	struct buffer packed; /* the packet being written */
-	uint32_t sequence;    /* of the latest packet */
+	struct buffer packed; /* the current packet */
+	uint32_t sequence;    /* of the last packet */
 	int error;
 };
 
-/* Completes and writes a packet; `time` 0: it has none. */
+/* Completes and writes a packet; `time` 0: without a time. */
 void perfetto_put(struct perfetto *perfetto, PerfettoPacket *packet, uint32_t sequence,
 		  uint64_t time);
 
@@ -60,8 +60,8 @@ static inline uint64_t perfetto_uuid(uint64_t track, uint64_t number)
 }
 
 /*
- * Runs a statement; `row` gets it at each row. What fails is kept in perfetto->error,
- * and nothing more is done then.
+ * Runs a statement and passes each row to `row`. An error is kept in perfetto->error, after
+ * which nothing more is done.
  */
 typedef void perfetto_row(struct perfetto *perfetto, struct sqlite3_stmt *row, void *context);
 void perfetto_each(struct perfetto *perfetto, const char *sql, perfetto_row *row, void *context);

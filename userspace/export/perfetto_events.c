@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto_events.c: samples, waits, page faults, counters and the heap's profile. */
+/* perfetto_events.c: samples, waits, page faults, counters and the heap profile. */
 #include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -13,7 +13,7 @@ static uint64_t number(sqlite3_stmt *row, int column)
 	return (uint64_t)sqlite3_column_int64(row, column);
 }
 
-/* --- timer samples, allocations, waits and page faults, in order of time --------------------- */
+/* --- timer samples, allocations, waits and page faults, ordered by time ----------------------- */
 
 static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
 {
@@ -33,7 +33,7 @@ static void put_tick(struct perfetto *perfetto, sqlite3_stmt *row)
 
 enum { ALLOC_NOTES = 4 };
 
-/* How many notes there are of an allocation. */
+/* Fills the annotations of an allocation; returns their number. */
 static size_t note_alloc(sqlite3_stmt *row, Perfetto__Protos__DebugAnnotation *notes)
 {
 	size_t used = 2;
@@ -43,7 +43,7 @@ static size_t note_alloc(sqlite3_stmt *row, Perfetto__Protos__DebugAnnotation *n
 	notes[0].name = (char *)(uintptr_t) "size";
 	notes[0].has_int_value = true;
 	notes[0].int_value = sqlite3_column_int64(row, 4);
-	notes[1].name = (char *)(uintptr_t) "bytes it stands for";
+	notes[1].name = (char *)(uintptr_t) "bytes represented";
 	notes[1].has_double_value = true;
 	notes[1].double_value = sqlite3_column_double(row, 5);
 	if (sqlite3_column_type(row, 6) != SQLITE_NULL) {
@@ -80,7 +80,7 @@ static void put_alloc(struct perfetto *perfetto, sqlite3_stmt *row)
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
 }
 
-/* A slice: a wait ends before the next one of its thread begins. */
+/* A wait is a slice: it ends before the next wait of its thread begins. */
 static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 {
 	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
@@ -93,8 +93,8 @@ static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 		notes[i].has_int_value = true;
 		notes[i].int_value = sqlite3_column_int64(row, 4 + (int)i);
 	}
-	notes[0].name = (char *)(uintptr_t) "shorter ones before, not shown";
-	notes[1].name = (char *)(uintptr_t) "ns of these";
+	notes[0].name = (char *)(uintptr_t) "shorter waits before, not shown";
+	notes[1].name = (char *)(uintptr_t) "ns of shorter waits";
 	event.has_type = event.has_track_uuid = true;
 	event.track_uuid = perfetto_uuid(TRACK_WAITS, number(row, 2));
 	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END;
@@ -114,8 +114,8 @@ static void put_wait(struct perfetto *perfetto, sqlite3_stmt *row, bool begins)
 
 static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
 {
-	static const char *const names[] = {"since the last one, without reading",
-					    "since the last one, with reading", "address"};
+	static const char *const names[] = {"since the last record, without disk reads",
+					    "since the last record, with disk reads", "address"};
 	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
 	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
 	Perfetto__Protos__DebugAnnotation notes[3], *list[] = {&notes[0], &notes[1], &notes[2]};
@@ -144,7 +144,7 @@ static void put_fault(struct perfetto *perfetto, sqlite3_stmt *row)
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, number(row, 1));
 }
 
-/* What a row is about. Of two at one time, what ends stands before what begins. */
+/* Kinds of rows. At the same time, an end precedes a start. */
 enum { ROW_TICK, ROW_ALLOC, ROW_WAIT_END, ROW_WAIT, ROW_FAULT };
 
 static void put_sample(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
@@ -215,7 +215,7 @@ void perfetto_put_counters(struct perfetto *perfetto)
 		      put_counters, NULL);
 }
 
-/* --- losses: what, when it was noticed, how many of it so far --------------------------------- */
+/* --- losses: kind, time of counting, and count so far --------------------------------------- */
 
 static void put_loss(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
@@ -249,8 +249,7 @@ void perfetto_put_losses(struct perfetto *perfetto)
 		      put_loss, NULL);
 }
 
-/* --- the heap's profile: what each stack allocated, and what of it is gone ---------------------
- */
+/* --- heap profile: allocated and freed bytes by stack --------------------------------------- */
 
 static uint64_t rounded(double value)
 {
@@ -287,13 +286,16 @@ static void put_dump(struct perfetto *perfetto, sqlite3_stmt *row, void *context
 	profile.n_process_dumps = 1;
 	profile.has_index = profile.has_continued = true;
 	profile.index = (*index)++;
-	/* The last column: there is another row. */
+	/* The last column says whether another row follows. */
 	profile.continued = number(row, 6) != 0;
 	packet.profile_packet = &profile;
 	perfetto_put(perfetto, &packet, SEQUENCE_SAMPLES, dump.timestamp);
 }
 
-/* Gone is what is not old, or known to be dead: in use is what reports call live. */
+/*
+ * An object counts as freed if it is not old or is known to be dead. The rest is what
+ * reports call live.
+ */
 void perfetto_put_heap(struct perfetto *perfetto)
 {
 	uint64_t index = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto_slices.c: collections, system calls and phases as slices that begin and end. */
+/* perfetto_slices.c: collections, system calls and phases as slices. */
 /*
- * The end of a slice ends the innermost one of its track, so slices must lie in each
- * other. Those of a profile do; where clocks or a hostile profile say otherwise, a slice
- * ends with the one around it.
+ * The end of a slice ends the innermost slice of its track, so slices must be nested.
+ * Slices of a normal profile are. If clocks or a hostile profile say otherwise, a slice
+ * ends with the enclosing one.
  */
 #include <sqlite3.h>
 
@@ -11,13 +11,13 @@
 
 enum { NESTING_MAX = 64, NOTES_MAX = 6 };
 
-/* Slices of one track that have not ended. */
+/* Open slices of one track. */
 struct nest {
 	uint64_t track;
 	uint32_t sequence;
 	uint32_t depth;
-	uint64_t ends[NESTING_MAX]; /* the innermost last: none ends later than those before it */
-	uint64_t last;              /* time of the track's latest packet */
+	uint64_t ends[NESTING_MAX]; /* innermost last; none ends later than those before it */
+	uint64_t last;              /* time of the track's last packet */
 };
 
 static void put_event(struct perfetto *perfetto, struct nest *nest, PerfettoEvent *event,
@@ -32,7 +32,7 @@ static void put_event(struct perfetto *perfetto, struct nest *nest, PerfettoEven
 	perfetto_put(perfetto, &packet, nest->sequence, nest->last);
 }
 
-/* Ends what ends until then. */
+/* Ends the slices that end until `time`. */
 static void end_until(struct perfetto *perfetto, struct nest *nest, uint64_t time)
 {
 	while (nest->depth && nest->ends[nest->depth - 1] <= time) {
@@ -58,7 +58,7 @@ static void begin(struct perfetto *perfetto, struct nest *nest, PerfettoEvent *e
 	put_event(perfetto, nest, event, start);
 }
 
-/* Ends all of the track before, if this row is of another one. */
+/* If this row belongs to another track, ends all slices of the previous one. */
 static void turn_to(struct perfetto *perfetto, struct nest *nest, uint64_t track, uint32_t sequence)
 {
 	if (nest->track == track)
@@ -90,7 +90,7 @@ static size_t add_notes(sqlite3_stmt *row, int first, const char *const *names,
 	return used;
 }
 
-/* Columns: track's number, start, finish, category, name, up to six notes. */
+/* Columns: track number, start, finish, category, name, up to six annotations. */
 static void put_slice(struct perfetto *perfetto, sqlite3_stmt *row, struct nest *nest,
 		      const char *const *names)
 {
@@ -113,8 +113,12 @@ static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void 
 {
 	static const char *const of_gc[] = {"reason", "promoted bytes", "pause ns", "freed bytes",
 					    NULL};
-	static const char *const of_calls[] = {"result",           "ns in collections", "arguments",
-					       "stands for calls", "fiber (goroutine)", NULL};
+	static const char *const of_calls[] = {"result",
+					       "ns in collections",
+					       "arguments",
+					       "calls represented",
+					       "fiber (goroutine)",
+					       NULL};
 	uint64_t thread = (uint64_t)sqlite3_column_int64(row, 0);
 	bool gc = sqlite3_column_int64(row, 11);
 

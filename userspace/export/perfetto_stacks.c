@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perfetto_stacks.c: functions, frames and stacks, defined before their first use. */
 /*
- * Each is its row's number plus 1: a function that of world->functions.rows, a frame (one
- * for each inlined function) that of .of_frames; a stack has the number of its node.
+ * The id of each is its row number plus 1. Functions are rows of world->functions.rows,
+ * frames (one for each inlined function) of .of_frames. A stack has the number of its node.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void put_mapping(struct perfetto *perfetto, uint64_t id, const char *path
 	put(perfetto, &data);
 }
 
-/* Perfetto drops every stack that has a frame in no file. */
+/* Perfetto drops every stack that has a frame without a file. */
 static const char *const no_files[] = {[RUNTIME_NATIVE] = "[no file]",
 				       [RUNTIME_MANAGED] = "[managed]",
 				       [RUNTIME_KERNEL] = "[kernel]"};
@@ -123,7 +123,7 @@ static void put_frames(struct perfetto *perfetto)
 	}
 }
 
-/* Frames of a stack, bounded, from the outermost on. */
+/* The frames of a stack, bounded, outermost first. */
 static void put_stack(struct perfetto *perfetto, uint32_t stack, uint64_t *ids)
 {
 	const struct tree *tree = &perfetto->world->tree;
@@ -147,7 +147,7 @@ static void put_stack(struct perfetto *perfetto, uint32_t stack, uint64_t *ids)
 	put(perfetto, &data);
 }
 
-/* Those that events have, and those without the allocator's frames. */
+/* Marks stacks of events, and the same stacks without the allocator's frames. */
 static int mark_used(const struct world *world, unsigned char *used)
 {
 	const struct tree *tree = &world->tree;

@@ -27,7 +27,7 @@ static const struct {
 	[PPROF_FAULTS] = {"faults", "count"},
 };
 
-/* --- while the profile is read ------------------------------------------------------ */
+/* --- collecting ---------------------------------------------------------------------- */
 
 static struct pprof_sum *sum_of(struct pprof *pprof, const struct pprof_key *key)
 {
@@ -87,7 +87,7 @@ static int take_fault(struct pprof *pprof, const struct world *world,
 	return 0;
 }
 
-/* Faults that no record tells of. */
+/* Faults without a record. */
 static int take_usage(struct pprof *pprof, const struct world *world,
 		      const struct record_usage *record)
 {
@@ -149,7 +149,7 @@ static int live(struct model_observer *observer, const struct model_live *live)
 	return 0;
 }
 
-/* --- once it is complete ------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------- */
 
 static void put_sample(struct pprof *pprof, const struct world *world, const struct pprof_sum *sum,
 		       Perftools__Profiles__Label **labels, size_t n_labels)
@@ -183,7 +183,7 @@ static void put_sample(struct pprof *pprof, const struct world *world, const str
 		pprof_put(pprof, &profile);
 }
 
-/* A number or a text; false: there is neither. */
+/* A label with a number or a text; false: it has neither. */
 static bool fill_label(struct pprof *pprof, const char *key, const char *text, uint64_t number,
 		       Perftools__Profiles__Label *label)
 {
@@ -232,7 +232,7 @@ static void put_sum(struct pprof *pprof, const struct world *world, const struct
 	put_sample(pprof, world, sum, list, count);
 }
 
-/* Collections are charged to stacks; which thread or type paid is not kept. */
+/* Collection time is charged to stacks; it is not known per thread or type. */
 static void put_gc_time(struct pprof *pprof, const struct world *world)
 {
 	struct pprof_sum rest = {.values = {
@@ -268,7 +268,7 @@ static void put_head(struct pprof *pprof, const struct model *model)
 	int64_t comments[COMMENTS_MAX];
 	size_t n = 0;
 
-	/* The table of strings has to begin with an empty one. */
+	/* The string table must begin with an empty string. */
 	pprof_string(pprof, "");
 	for (int i = 0; i < PPROF_VALUES; i++) {
 		perftools__profiles__value_type__init(&types[i]);

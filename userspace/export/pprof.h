@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pprof.h: private to pprof*.c: an export for pprof under way. */
+/* pprof.h: private to pprof*.c: an export for pprof in progress. */
 /*
- * A profile is one protobuf message. Messages of the same kind that follow each other
- * are read as one in which repeated fields are joined, so each sample, function and
- * string is written as a message with nothing else in it, and nothing is kept.
+ * A profile is one protobuf message. A reader joins consecutive messages of the same kind
+ * by concatenating their repeated fields. So each sample, function and string is written as
+ * a message of its own, and nothing is kept in memory.
  */
 #ifndef GCPROF_PPROF_H
 #define GCPROF_PPROF_H
@@ -20,7 +20,7 @@
 
 typedef Perftools__Profiles__Profile PprofProfile;
 
-/* In the order in which the profile lists them. */
+/* In the order of the profile's list. */
 enum pprof_value {
 	PPROF_ALLOC_OBJECTS,
 	PPROF_ALLOC_SPACE,
@@ -33,12 +33,12 @@ enum pprof_value {
 	PPROF_VALUES
 };
 
-/* What samples add up to that have all of this in common. */
+/* The common properties of samples that are summed up. */
 struct pprof_key {
 	uint32_t stack, thread;
 	uint32_t process;   /* if there is no thread */
-	uint32_t type;      /* 0: anything but allocations */
-	uint32_t allocates; /* the stack is to begin at the function that allocates */
+	uint32_t type;      /* 0: not an allocation */
+	uint32_t allocates; /* the stack begins at the function that allocates */
 };
 
 struct pprof_sum {
@@ -47,22 +47,22 @@ struct pprof_sum {
 };
 
 struct pprof {
-	struct export_job job; /* first */
+	struct export_job job; /* must be first */
 	struct map *index;     /* struct pprof_key -> sum */
 	struct pprof_sum *sums;
 	size_t n_sums, sums_capacity;
 	struct map *strings;
 	uint64_t n_strings;
-	struct buffer packed; /* the message being written */
+	struct buffer packed; /* the current message */
 };
 
 /* pprof_tables.c */
 
-/* Writes one message, which is joined with those before it. */
+/* Writes one message, which readers join with the previous ones. */
 void pprof_put(struct pprof *pprof, const PprofProfile *profile);
 /* Index of a text, which is written if it is new. */
 int64_t pprof_string(struct pprof *pprof, const char *text);
-/* Mappings, locations, functions. Location ids are those of frames. */
+/* Mappings, locations and functions. Location ids are frame ids. */
 void pprof_put_tables(struct pprof *pprof, const struct world *world);
 
 #endif

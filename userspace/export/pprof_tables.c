@@ -100,7 +100,7 @@ static void put_mapping(struct pprof *pprof, uint64_t id, const char *path, cons
 	Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
 	Perftools__Profiles__Mapping *mappings[] = {&mapping};
 
-	/* Addresses are offsets in files. */
+	/* Addresses are file offsets. */
 	mapping.id = id;
 	mapping.memory_limit = UINT64_MAX;
 	mapping.filename = pprof_string(pprof, path);
@@ -121,7 +121,7 @@ static void put_module(struct pprof *pprof, uint64_t id, const struct module *mo
 	put_mapping(pprof, id, module->path ? module->path : "", text);
 }
 
-/* The first mapping is taken for the program's own. */
+/* pprof takes the first mapping for the main program. */
 static uint64_t main_module(const struct world *world)
 {
 	const struct model_run *run = &world->model->run;

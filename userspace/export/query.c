@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* query.c: answers a question in SQL about a profile. */
+/* query.c: runs an SQL statement on a profile. */
 /*
- * The statement is compiled before the profile is read: mistakes show at once, and the
- * authorizer tells which tables are read, so that no others are filled. It allows
- * nothing but reading.
+ * The statement is compiled before the profile is read. So errors show immediately, and the
+ * authorizer sees which tables are read, so that only these are filled. The authorizer
+ * allows only reading.
  */
 #include "query.h"
 
@@ -18,13 +18,13 @@
 #include "query_print.h"
 #include "sql.h"
 
-/* What the authorizer sees. */
+/* What the authorizer has seen. */
 struct watch {
 	uint64_t tables;
 	bool denied;
 };
 
-/* Pragmas that tell of the schema and change nothing. */
+/* Pragmas that describe the schema and change nothing. */
 static bool is_harmless(const char *pragma)
 {
 	static const char *const harmless[] = {"table_info", "table_xinfo", "table_list"};
@@ -105,7 +105,7 @@ static int compile(sqlite3 *connection, struct watch *watch, const char *sql,
 	return 0;
 }
 
-/* Reads the profile into those tables. */
+/* Reads the profile into these tables. */
 static int load(struct database *database, uint64_t tables, const struct query_request *request,
 		struct source *source, struct query_result *result)
 {
@@ -117,7 +117,7 @@ static int load(struct database *database, uint64_t tables, const struct query_r
 		source->close(source);
 		return error;
 	}
-	/* Which collections lost their end decides what lies in one. */
+	/* Whether an event is in a collection depends on collections whose end was lost. */
 	if (tables &
 	    (UINT64_C(1) << TABLE_ticks | UINT64_C(1) << TABLE_waits | UINT64_C(1) << TABLE_faults))
 		tables |= UINT64_C(1) << TABLE_collections;

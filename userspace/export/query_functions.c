@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* query_functions.c: aggregate functions for questions about a profile. */
+/* query_functions.c: SQL aggregate functions for queries on a profile. */
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -9,7 +9,7 @@
 #include "../model/world/estimate.h"
 #include "query_print.h"
 
-/* --- percentile: the nearest rank, as reports have it ----------------------------------- */
+/* --- percentile: nearest rank, as in reports --------------------------------------------- */
 
 struct ranks {
 	double *values;
@@ -58,7 +58,7 @@ static void percentile_end(sqlite3_context *context)
 	ranks->values = NULL;
 }
 
-/* --- ends of the 95 % interval of a sum of samples ------------------------------------------ */
+/* --- bounds of the 95 % interval of a sum of samples ----------------------------------------- */
 
 static void interval_step(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -88,7 +88,7 @@ static void high_end(sqlite3_context *context)
 		sqlite3_result_double(context, tally_estimate(tally).high);
 }
 
-/* --- ends of the interval of how many objects samples stand for ------------------------------ */
+/* --- bounds of the interval of the number of objects that samples stand for ------------------ */
 
 static void objects_step(sqlite3_context *context, int count, sqlite3_value **values)
 {

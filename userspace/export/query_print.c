@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* query_print.c: rows of a result as an aligned table, CSV or JSON. */
+/* query_print.c: prints the rows of a result as an aligned table, CSV or JSON. */
 #include "query_print.h"
 
 #include <math.h>
@@ -12,11 +12,14 @@
 #include "../model/world/text.h"
 
 enum {
-	PAGE_ROWS = 1000, /* of a table: the first so many say how wide its columns are */
+	PAGE_ROWS = 1000, /* rows at the start of a table that determine its column widths */
 	COLUMN_GAP = 2,
 };
 
-/* So that it reads back as the same number; what is no number in JSON either is null. */
+/*
+ * Prints a number that reads back as the same value; a value that is not a JSON number
+ * becomes null.
+ */
 static void print_real(struct output *output, double value, const char *none)
 {
 	char digits[40];
@@ -31,7 +34,7 @@ static void print_real(struct output *output, double value, const char *none)
 	output_text(output, digits);
 }
 
-/* Bytes of a text or blob; a zero inside counts. */
+/* The bytes of a text or blob, which may contain zeros. */
 static struct bytes bytes_of(sqlite3_stmt *statement, int column)
 {
 	const char *data = sqlite3_column_blob(statement, column);
@@ -139,8 +142,7 @@ static int print_json(sqlite3_stmt *statement, struct output *output)
 	return status;
 }
 
-/* --- a table for people
- * --------------------------------------------------------------------------- */
+/* --- aligned table ---------------------------------------------------------------------------- */
 
 struct shown {
 	const char *text;
@@ -167,7 +169,7 @@ static int width_of(const char *text)
 	return width;
 }
 
-/* A few digits: exact numbers are in CSV and JSON. */
+/* Few digits: CSV and JSON have the exact numbers. */
 static void format_real(char *digits, size_t size, double value)
 {
 	double magnitude = fabs(value);
@@ -204,7 +206,7 @@ static struct shown show(sqlite3_stmt *statement, int column, struct arena *aren
 	return (struct shown){name_clean(arena, bytes), true};
 }
 
-/* Fills a page; SQLITE_ROW: there is more. */
+/* Fills a page; SQLITE_ROW: there are more rows. */
 static int read_page(sqlite3_stmt *statement, struct page *page)
 {
 	int status = SQLITE_ROW;
@@ -255,7 +257,7 @@ static void print_row(const struct page *page, const struct shown *row, struct o
 	output_text(output, "\n");
 }
 
-/* A heading stands above its numbers, on the right, where the first row has one. */
+/* A heading is right-aligned if the first row has a number in its column. */
 static bool print_heading(sqlite3_stmt *statement, struct page *page, struct output *output)
 {
 	struct shown *heading = arena_alloc(page->arena, page->columns * sizeof(*heading));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* serve.c: hands one file to a browser on this machine. */
+/* serve.c: serves one file to a browser on this machine. */
 #include "serve.h"
 
 #include <arpa/inet.h>
@@ -40,7 +40,7 @@ int serve_listen(uint16_t wanted, uint16_t *port)
 	return fd;
 }
 
-/* Whether `text` begins with `word` and goes on behind it: *rest. */
+/* Whether `text` begins with `word`; *rest is the text after it. */
 static bool begins(const char *text, const char *word, const char **rest)
 {
 	size_t size = strlen(word);
@@ -51,7 +51,10 @@ static bool begins(const char *text, const char *word, const char **rest)
 	return true;
 }
 
-/* A page of another site whose name was pointed at this machine asks for another host. */
+/*
+ * A page of another site whose name resolves to this machine (DNS rebinding) asks for
+ * another host.
+ */
 static bool is_for_us(const struct served *served, const char *request)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -123,23 +126,23 @@ int serve_answer(const struct served *served, const char *request, char answer[S
 /* --- connections ------------------------------------------------------------- */
 
 /*
- * Any program on this machine may connect and then say nothing, so connections do
- * not wait for each other. There is room for so many; one more takes the place of
- * the one that has been waiting longest, and of one that knows the path last.
+ * Any program on this machine may connect and then stay silent, so connections do not wait
+ * for each other. If there are too many, a new one replaces the one that has been waiting
+ * longest; connections that have asked for the right path are replaced last.
  */
 enum {
 	CONNECTIONS_MAX = 64,
-	PATIENCE_MS = 10000, /* one that gets no further for so long has gone */
-	PIECE = 1 << 20,     /* sent before others have their turn */
+	PATIENCE_MS = 10000, /* a connection without progress for this long is closed */
+	PIECE = 1 << 20,     /* sent before other connections get their turn */
 };
 
 struct connection {
 	int fd;
-	uint64_t since; /* it came, asked, or took a piece of the answer, ms */
-	size_t used;    /* of the request */
-	size_t size;    /* of the answer's head; 0: the request is not complete */
-	size_t sent;    /* of the head */
-	off_t at;       /* sent of the file */
+	uint64_t since; /* time of the connection, its request or its last progress, ms */
+	size_t used;    /* bytes of the request */
+	size_t size;    /* bytes of the answer's head; 0: the request is incomplete */
+	size_t sent;    /* bytes of the head */
+	off_t at;       /* bytes of the file sent */
 	bool follows;   /* the file follows the head */
 	char request[SERVE_REQUEST_MAX];
 	char answer[SERVE_ANSWER_MAX];
@@ -166,13 +169,13 @@ static void hang_up(struct server *server, size_t index)
 	server->connections[index] = server->connections[--server->count];
 }
 
-/* Whether the other side has to do something first. */
+/* Whether the other side must act first. */
 static bool must_wait(ssize_t n)
 {
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Reads up to the empty line behind the headers, and makes the answer; false: hang up. */
+/* Reads up to the empty line after the headers and makes the answer; false: close. */
 static bool read_request(struct connection *connection, const struct served *served)
 {
 	size_t room = SERVE_REQUEST_MAX - 1 - connection->used;
@@ -190,7 +193,7 @@ static bool read_request(struct connection *connection, const struct served *ser
 	return true;
 }
 
-/* Sends what the other side takes now; false: hang up, as when all is sent. */
+/* Sends as much as the other side accepts; false: close, also when everything was sent. */
 static bool send_answer(struct connection *connection, const struct served *served)
 {
 	bool head = connection->sent < connection->size;
@@ -207,7 +210,7 @@ static bool send_answer(struct connection *connection, const struct served *serv
 	       (connection->follows && (uint64_t)connection->at < served->size);
 }
 
-/* Goes as far as it goes without waiting; false: hang up. */
+/* Makes progress without waiting; false: close. */
 static bool proceed(struct connection *connection, const struct served *served)
 {
 	if (!connection->size && !read_request(connection, served))
@@ -215,7 +218,7 @@ static bool proceed(struct connection *connection, const struct served *served)
 	return !connection->size || send_answer(connection, served);
 }
 
-/* The connection to give up for another, where there is one. */
+/* The connection to close for a new one, if there is one. */
 static size_t longest_waiting(const struct server *server)
 {
 	size_t found = 0;
@@ -238,7 +241,7 @@ static void take(struct server *server, int listener)
 	if (server->count == CONNECTIONS_MAX)
 		hang_up(server, longest_waiting(server));
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* No descriptor is left for it: one of ours is. */
+	/* No descriptor is left: closes a connection to free one. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && server->count)
 		hang_up(server, longest_waiting(server));
 	if (fd < 0)
@@ -255,8 +258,8 @@ static void take(struct server *server, int listener)
 		hang_up(server, server->count - 1);
 }
 
-/* Hangs up on those that were silent for too long; ms until the next one is, -1: never. */
-static int look_for_silent(struct server *server)
+/* Closes silent connections; returns the ms until the next timeout, or -1 if there is none. */
+static int close_silent(struct server *server)
 {
 	uint64_t now = now_ms(), first = UINT64_MAX;
 
@@ -278,10 +281,10 @@ int serve_run(int listener, const struct served *served, int stop)
 	struct server server = {.served = served};
 	int err = 0;
 
-	/* sendfile() has no other way to survive who leaves in the middle of it. */
+	/* sendfile() has no flag to suppress the signal if the other side closes the connection. */
 	signal(SIGPIPE, SIG_IGN);
 	for (;;) {
-		int patience = look_for_silent(&server);
+		int patience = close_silent(&server);
 
 		for (size_t i = 0; i < server.count; i++)
 			waits[2 + i] = (struct pollfd){
@@ -295,7 +298,7 @@ int serve_run(int listener, const struct served *served, int stop)
 		}
 		if (waits[1].revents)
 			break;
-		/* From the last on: the last takes the place of one that leaves. */
+		/* In reverse order, because the last connection replaces a closed one. */
 		for (size_t i = server.count; i-- > 0;)
 			if (waits[2 + i].revents && !proceed(server.connections[i], served))
 				hang_up(&server, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spool.c: rows that wait in a temporary file until they can be written in another order. */
+/* spool.c: keeps rows in a temporary file until they can be written in another order. */
 #include "spool.h"
 
 #include <errno.h>

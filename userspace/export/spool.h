@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spool.h: rows that wait in a temporary file until they can be written in another order. */
+/* spool.h: keeps rows in a temporary file until they can be written in another order. */
 #ifndef GCPROF_SPOOL_H
 #define GCPROF_SPOOL_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Many streams share one file, which has no name and vanishes with the process. A
- * stream keeps at most one block in memory. Not thread-safe.
+ * Many streams share one unlinked file. A stream keeps at most one block in memory. Not
+ * thread-safe.
  */
 struct spool;
 
@@ -18,12 +18,12 @@ void spool_free(struct spool *spool); /* NULL is allowed */
 
 enum { SPOOL_BLOCK = 16 << 10 };
 
-/* Rows of one size, in the order in which they came. All zero is an empty stream. */
+/* Rows of one size in order of arrival. All zero is an empty stream. */
 struct spool_stream {
 	uint64_t rows;
-	uint64_t *blocks; /* where they lie in the file */
+	uint64_t *blocks; /* their positions in the file */
 	size_t n_blocks, blocks_capacity;
-	char *tail; /* the rows that have not filled a block */
+	char *tail; /* rows of the incomplete last block */
 	size_t tail_size, tail_capacity;
 };
 
@@ -34,14 +34,14 @@ void spool_stream_free(struct spool_stream *stream);
 struct spool_cursor {
 	const struct spool_stream *stream;
 	size_t row_size;
-	size_t block; /* the next to be read */
+	size_t block; /* the next block to read */
 	size_t at, end;
 	char data[SPOOL_BLOCK];
 };
 
 void spool_rewind(struct spool_cursor *cursor, const struct spool_stream *stream, size_t row_size);
 
-/* The next row; NULL at the end, or if the file cannot be read, which spool_error() tells. */
+/* The next row; NULL at the end or if the file cannot be read, which spool_error() reports. */
 const void *spool_next(struct spool *spool, struct spool_cursor *cursor);
 int spool_error(const struct spool *spool);
 

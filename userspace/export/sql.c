@@ -30,7 +30,7 @@ int sql_fill(struct model_observer *observer, const struct world *world)
 static int prepare(struct sql *sql)
 {
 	struct database *database = sql->database;
-	/* Where nothing collects, there is no collection that an object might have survived. */
+	/* Without collections, it is unknown whether an object would have survived one. */
 	int error =
 		database_prepare(database,
 				 "UPDATE samples SET fate = coalesce(fate, ?1),"

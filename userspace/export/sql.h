@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sql.h: private to sql*.c and query.c: a profile on its way into a database. */
+/* sql.h: private to sql*.c and query.c: filling a database from a profile. */
 #ifndef GCPROF_SQL_H
 #define GCPROF_SQL_H
 
@@ -11,17 +11,16 @@
 
 enum { PENDING_MAX = 16 };
 
-/* What the rows of a process's next events are joined with. */
+/* The state of a process with which its next events are joined. */
 struct sql_process {
-	uint64_t minors;     /* collections that ended */
+	uint64_t minors;     /* minor collections that have ended */
 	const char *phase;   /* of the major collector; NULL: unknown */
 	uint64_t collection; /* id of the last one that began */
-	uint64_t gc_start;   /* when it did, */
-	uint64_t gc_finish;  /* and ended; 0: it is under way */
+	uint64_t gc_start;   /* its start, */
+	uint64_t gc_finish;  /* and its end; 0: not ended */
 };
 
-/* The latest events of a thread that its next system call to return may turn out to have contained.
- */
+/* The latest events of a thread. The next system call to return may turn out to contain them. */
 struct sql_pending {
 	uint32_t count;
 	struct {
@@ -39,36 +38,36 @@ struct sql_phase {
 };
 
 struct sql {
-	struct export_job job; /* first */
+	struct export_job job; /* must be first */
 	struct database *database;
 	struct sql_process *processes; /* by id */
 	size_t processes_capacity;
 	struct sql_thread *threads; /* by id */
 	size_t threads_capacity;
-	struct map *living;      /* {process, sample} -> samples.id, until it is known dead */
+	struct map *living;      /* {process, sample} -> samples.id, until known to be dead */
 	struct map *collections; /* {thread, start} -> collections.id */
 	struct map *phase_index; /* {process, heap} -> index of its phase */
 	struct sql_phase *phases;
 	size_t n_phases, phases_capacity;
-	uint64_t n_rows[SQL_TABLES]; /* ids handed out */
+	uint64_t n_rows[SQL_TABLES]; /* the last id of each table */
 	struct sqlite3_stmt *first_fate, *death, *tick_in_syscall, *wait_in_syscall;
 };
 
-/* Makes the observer of a model that fills `database`, which is borrowed. 0 or -ENOMEM, -EIO. */
+/* Creates a model observer that fills `database`, which is borrowed. 0, -ENOMEM or -EIO. */
 int sql_create(struct database *database, struct sql **out);
 void sql_free(struct sql *sql); /* NULL is allowed */
 
-/* What a job does once all records were seen: the rest of the rows. */
+/* A job's step after the last record: stores the remaining rows. */
 int sql_fill(struct model_observer *observer, const struct world *world);
 
-/* A job with a database of its own whose last step is `finish`, which calls sql_fill(). */
+/* A job with its own database whose last step is `finish`, which must call sql_fill(). */
 int sql_create_job(int (*finish)(struct model_observer *, const struct world *),
 		   struct export_job **out);
 
-/* sql_events.c: rows of the events, as they come. */
+/* sql_events.c: rows of events, as they arrive. */
 int sql_event(struct sql *sql, const struct world *world, const struct event *event);
 
-/* sql_gc.c: collections and phases, and where in them an event lies. */
+/* sql_gc.c: collections and phases, and the position of events in them. */
 int sql_gc_begin(struct sql *sql, const struct world *world, const struct record_gc_begin *record);
 int sql_gc_summary(struct sql *sql, const struct world *world,
 		   const struct record_gc_summary *record);
@@ -76,13 +75,13 @@ int sql_gc_end(struct sql *sql, const struct world *world, const struct event *e
 int sql_phase(struct sql *sql, const struct world *world, const struct record_phase *record);
 int sql_gc_finish(struct sql *sql, const struct world *world);
 
-/* Collection in which the thread was at this event: collections.id, 0: none. */
+/* The current collection of the event's thread: collections.id; 0: none. */
 uint64_t sql_collection_of(const struct sql *sql, const struct event *event, uint64_t thread);
 
-/* The process's last collection, if it overlaps this stretch of time: id, 0: none. */
+/* The process's last collection, if it overlaps the interval: id; 0: none. */
 uint64_t sql_collection_during(const struct sql_process *process, uint64_t start, uint64_t finish);
 
-/* sql_tables.c: rows of what the model made of them. */
+/* sql_tables.c: rows of the model's results. */
 int sql_tables(struct sql *sql, const struct world *world);
 
 /* The next id of a table. */
@@ -91,7 +90,7 @@ static inline uint64_t sql_next(struct sql *sql, enum sql_table table)
 	return ++sql->n_rows[table];
 }
 
-/* Of a process that the model knows. NULL: no memory. Valid until the next one is asked for. */
+/* For a process that the model knows. NULL: no memory. Valid until the next call. */
 static inline struct sql_process *sql_process(struct sql *sql, uint64_t process)
 {
 	return array_reserve(&sql->processes, &sql->processes_capacity, process,
@@ -100,7 +99,7 @@ static inline struct sql_process *sql_process(struct sql *sql, uint64_t process)
 		       : &sql->processes[process];
 }
 
-/* The name of a code out of a list; NULL if it is beyond it or has none. */
+/* The name of a code in a list; NULL if the list has none. */
 #define sql_name(names, code) ((code) < sizeof(names) / sizeof(*(names)) ? (names)[(code)] : NULL)
 
 #endif

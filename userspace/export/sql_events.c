@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sql_events.c: rows of single events, joined with what was going on. */
+/* sql_events.c: rows of single events, joined with the state of their process and thread. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,10 @@ static struct sql_thread *thread_of(struct sql *sql, uint64_t thread)
 		       : &sql->threads[thread];
 }
 
-/* A system call is known when it returns: what may lie in one waits for the thread's next one. */
+/*
+ * A system call is reported when it returns, so events that it may contain wait for the
+ * thread's next call.
+ */
 static void wait_for_syscall(struct sql_pending *pending, uint64_t id, uint64_t time)
 {
 	if (pending->count == PENDING_MAX) {
@@ -137,7 +140,7 @@ static int take_cpu(struct sql *sql, const struct world *world, const struct eve
 
 	if (!state || !thread)
 		return -ENOMEM;
-	/* A tick in user mode ends the waiting: what comes later began later. */
+	/* A tick in user mode ends the wait: a later call began after it. */
 	if (record->mode == CPU_MODE_KERNEL)
 		wait_for_syscall(&thread->ticks, id, record->time);
 	else
@@ -162,7 +165,7 @@ static int take_cpu(struct sql *sql, const struct world *world, const struct eve
 	return database_put(sql->database, TABLE_ticks, &row);
 }
 
-/* Those without a record have no address. */
+/* Faults without a record have no address. */
 static int take_fault(struct sql *sql, const struct world *world, const struct event *event,
 		      const struct record_fault *record)
 {
@@ -190,7 +193,7 @@ static int take_fault(struct sql *sql, const struct world *world, const struct e
 	return database_put(sql->database, TABLE_faults, &row);
 }
 
-/* Faults that no record tells of. */
+/* Faults without a record. */
 static int take_usage(struct sql *sql, const struct world *world, const struct event *event)
 {
 	struct record_fault rest = faults_unrecorded(world, &event->record->usage);
@@ -198,9 +201,9 @@ static int take_usage(struct sql *sql, const struct world *world, const struct e
 	return rest.minor || rest.major ? take_fault(sql, world, event, &rest) : 0;
 }
 
-/* Tells those that lie between start and finish which call they are in. */
-static int settle(struct sql_pending *pending, struct sqlite3_stmt *update, uint64_t id,
-		  uint64_t start, uint64_t finish)
+/* Assigns the events between start and finish to the call. */
+static int assign_call(struct sql_pending *pending, struct sqlite3_stmt *update, uint64_t id,
+		       uint64_t start, uint64_t finish)
 {
 	int error = 0;
 
@@ -222,9 +225,9 @@ static int settle_thread(struct sql *sql, const struct record_syscall *record, u
 
 	if (!thread)
 		return -ENOMEM;
-	error = settle(&thread->ticks, sql->tick_in_syscall, id, start, record->time);
+	error = assign_call(&thread->ticks, sql->tick_in_syscall, id, start, record->time);
 	return error ? error
-		     : settle(&thread->waits, sql->wait_in_syscall, id, start, record->time);
+		     : assign_call(&thread->waits, sql->wait_in_syscall, id, start, record->time);
 }
 
 static const char *call_name(const struct world *world, uint64_t number, bool compat,
@@ -322,8 +325,7 @@ static int take_wait(struct sql *sql, const struct world *world, const struct re
 	return database_put(sql->database, TABLE_waits, &row);
 }
 
-/* --- the rest ------------------------------------------------------------------------------------
- */
+/* --- other records ---------------------------------------------------------------------------- */
 
 static int put_marker(struct sql *sql, const struct world *world, struct row_markers marker,
 		      uint64_t thread)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sql_gc.c: collections and phases as rows, and where in them an event lies. */
+/* sql_gc.c: rows of collections and phases, and the position of events in them. */
 #include <errno.h>
 
 #include "../../bpf/events.h"
@@ -31,14 +31,14 @@ static const char *const phases[] = {
 	[GCPROF_PHASE_FINALIZING] = "finalizing",
 };
 
-/* The name of a reason: one of ours, or what the runtime calls it. */
+/* The name of a reason: gcprof's, or the runtime's. */
 static const char *reason_of(const struct world *world, uint64_t process, uint64_t reason)
 {
 	return reason < GC_NAMES_FIRST ? sql_name(reasons, reason)
 				       : gc_names_text(&world->gc_names, process, reason);
 }
 
-/* The row is stored at once, without its end, and again when that is known. */
+/* The row is stored now, without its end, and again when the end is known. */
 int sql_gc_begin(struct sql *sql, const struct world *world, const struct record_gc_begin *record)
 {
 	struct start_key key = {record->thread, record->time};
@@ -93,7 +93,7 @@ static void add_figures(struct row_collections *row, const struct record_gc_end 
 	row->threads = integer(record->threads);
 }
 
-/* The row that the beginning made; a new one if the beginning was lost. */
+/* The row made at the start; a new one if the start was lost. */
 static uint64_t row_of(struct sql *sql, const struct closed_gc *closed)
 {
 	struct start_key key = {closed->thread, closed->begin};
@@ -222,7 +222,7 @@ uint64_t sql_collection_during(const struct sql_process *process, uint64_t start
 	return overlaps ? process->collection : 0;
 }
 
-/* Nobody knows how long a collection was whose end was lost, and what was in it. */
+/* If the end of a collection was lost, it is unknown which events it contains. */
 static int forget_unended(struct sql *sql)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sql_tables.c: rows of what the model made of the events. */
+/* sql_tables.c: rows of the model's results. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static int put_losses(struct sql *sql, const struct world *world)
 
 /* --- tasks and types ------------------------------------------------------------------------ */
 
-/* What the kernel counted for a thread; known once it ended, or the recording did. */
+/* The kernel's figures for a thread; known once the thread or the recording has ended. */
 static void add_usage(struct row_threads *row, const struct thread *thread, uint64_t start)
 {
 	uint64_t begin = thread->begin ? thread->begin : start, off_cpu_ns = 0;
@@ -279,7 +279,7 @@ static int put_function(struct sql *sql, uint64_t id, const struct model_functio
 	return database_put(sql->database, TABLE_functions, &row);
 }
 
-/* Rows of the model that no frame is in: with them every column adds up to the whole. */
+/* Rows of the model without a frame: with them, every column adds up to the total. */
 static bool is_rest(const struct model_function *function)
 {
 	return !function->module && function->name[0] == '(' &&

@@ -2,7 +2,7 @@
 /* pypylog.c: reads the log that PyPy writes with PYPYLOG=gc:FILE. */
 /*
  * A section begins with the line "[HEX] {name" and ends with "[HEX] name}", where HEX is
- * the time stamp counter. Sections lie in each other; other lines tell what was done.
+ * the time stamp counter. Sections are nested; the lines between say what was done.
  */
 #include "pypylog.h"
 
@@ -15,7 +15,7 @@ enum { OPEN_MAX = 64, HEX_MAX = 16 };
 
 struct line {
 	uint64_t tsc;
-	const char *name; /* not ended by a zero */
+	const char *name; /* not zero-terminated */
 	size_t size;
 	bool begins;
 };
@@ -85,7 +85,7 @@ static int add(struct pypylog *log, const struct pypylog_gc *gc)
 	return 0;
 }
 
-/* Sections that have begun, the innermost last. */
+/* Open sections, innermost last. */
 struct open {
 	struct line lines[OPEN_MAX];
 	size_t count;

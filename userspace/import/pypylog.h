@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the time stamp counter of its lines becomes CLOCK_MONOTONIC. */
+/* How to convert the log's time stamp counter to CLOCK_MONOTONIC. */
 struct pypylog_clock {
 	uint64_t tsc, monotonic; /* read together */
 	double ns_per_tick;
@@ -14,21 +14,21 @@ struct pypylog_clock {
 
 enum pypylog_section { PYPYLOG_MINOR = 1, PYPYLOG_STEP };
 
-/* A collection: of sections in each other, the inner one. CLOCK_MONOTONIC ns. */
+/* A collection; of nested sections, the inner one. Times are CLOCK_MONOTONIC in ns. */
 struct pypylog_gc {
 	uint64_t begin, end;
 	enum pypylog_section section;
 };
 
 struct pypylog {
-	struct pypylog_gc *gcs; /* by their beginning */
+	struct pypylog_gc *gcs; /* ordered by start */
 	size_t n_gcs, capacity;
-	uint64_t bad_lines; /* sections that end without having begun, and the like */
+	uint64_t bad_lines; /* such as ends of sections that never began */
 };
 
 /*
- * Reads the text of a log. 0, -ENOMEM, or -EBADMSG if there is no section in it. Lines
- * that make no sense are counted and left out. pypylog_free() is due in any case.
+ * Reads the text of a log. 0, -ENOMEM, or -EBADMSG if it contains no section. Invalid lines
+ * are counted and skipped. Call pypylog_free() in any case.
  */
 int pypylog_read(struct pypylog *log, const char *data, size_t size,
 		 const struct pypylog_clock *clock);

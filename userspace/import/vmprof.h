@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vmprof.h: reads the profiles of VMProf, and turns them into gcprof's. */
+/* vmprof.h: reads VMProf's profiles and converts them to gcprof's. */
 /*
- * A VMProf file is a header of five words and then tagged entries without lengths: what
- * cannot be understood ends the reading. Words have 8 bytes, least significant first.
- * Versions up to 7 are known; 7 has times, allocation samples and what became of objects.
+ * A VMProf file is a header of five words, then tagged entries. Entries have no lengths, so
+ * reading ends at the first unknown one. Words have 8 bytes, least significant first.
+ * Versions up to 7 are known; version 7 has times, allocation samples and objects'
+ * outcomes.
  */
 #ifndef GCPROF_VMPROF_H
 #define GCPROF_VMPROF_H
@@ -17,24 +18,24 @@
 enum vmprof_kind {
 	VMPROF_TIME_SAMPLE = 0x01,
 	VMPROF_VIRTUAL_IP = 0x02, /* a code object: id, name */
-	VMPROF_TRAILER = 0x03,    /* from version 5 on with the time */
+	VMPROF_TRAILER = 0x03,    /* with the time, from version 5 on */
 	VMPROF_INTERPRETER = 0x04,
 	VMPROF_HEADER = 0x05,
-	VMPROF_TIME = 0x06, /* of the start */
+	VMPROF_TIME = 0x06, /* start time */
 	VMPROF_META = 0x07,
 	VMPROF_NATIVE_SYMBOL = 0x08,
 	VMPROF_GC_SAMPLE = 0x09, /* an allocation */
-	VMPROF_OBJECTS = 0x0a    /* at the end of a minor collection: what became of them */
+	VMPROF_OBJECTS = 0x0a    /* at the end of a minor collection: the outcomes */
 };
 
 enum { VMPROF_WORDS_MAX = 1 << 16 };
 
-/* An entry. What its kind does not have is 0. */
+/* An entry. Fields that its kind does not have are 0. */
 struct vmprof_entry {
 	enum vmprof_kind kind;
-	double seconds;       /* CLOCK_MONOTONIC; below 0: the version has no times */
+	double seconds;       /* CLOCK_MONOTONIC; negative: the version has no times */
 	uint64_t realtime;    /* ns since 1970 */
-	const uint8_t *words; /* 8 bytes each, perhaps not aligned: vmprof_word() */
+	const uint8_t *words; /* 8 bytes each, possibly unaligned: use vmprof_word() */
 	size_t n_words;
 	uint64_t thread, rss_kib;
 	uint64_t id;
@@ -49,15 +50,12 @@ struct vmprof_reader {
 };
 
 /*
- * Begins to read; `data` is borrowed. -EBADMSG: no VMProf profile; -ENOTSUP: one of a
+ * Starts reading; `data` is borrowed. -EBADMSG: not a VMProf profile; -ENOTSUP: from a
  * 32-bit or Windows program.
  */
 int vmprof_open(struct vmprof_reader *reader, const void *data, size_t size);
 
-/*
- * 1 and an entry; 0 at the end; -EBADMSG where it is cut off or makes no sense, -EPROTO
- * for a newer version.
- */
+/* 1 and an entry; 0 at the end; -EBADMSG: truncated or invalid; -EPROTO: a newer version. */
 int vmprof_next(struct vmprof_reader *reader, struct vmprof_entry *entry);
 
 static inline uint64_t vmprof_word(const uint8_t *words, size_t index)
@@ -72,24 +70,24 @@ static inline uint64_t vmprof_word(const uint8_t *words, size_t index)
 struct pypylog;
 
 struct vmprof_import {
-	const char *name;          /* of the file, for the profile's facts */
+	const char *name;          /* the file's name, for the facts of the profile */
 	const struct pypylog *log; /* NULL: none */
 	uint64_t
 		clock_offset; /* REALTIME minus MONOTONIC, for versions without times; 0: unknown */
 };
 
-/* What came of it. */
+/* The outcome. */
 struct vmprof_result {
 	uint64_t time_samples, gc_samples;
-	uint64_t unmatched; /* allocation samples of which nothing tells type and fate */
-	uint64_t log_before, log_behind; /* sections of the log outside of the profile */
+	uint64_t unmatched;              /* allocation samples without type and outcome */
+	uint64_t log_before, log_behind; /* sections of the log outside the profile */
 	bool torn;                       /* the end is missing */
 	unsigned version;
 };
 
 /*
- * Writes the profile of `data`; takes over the sink, also when it fails. Errors: those of
- * vmprof_open(), -EPROTO, those of the sink, -ENOMEM. A file that is cut off is no error.
+ * Writes the profile of `data`. Takes over the sink, also on failure. Errors: those of
+ * vmprof_open(), -EPROTO, those of the sink, -ENOMEM. A truncated file is not an error.
  */
 int vmprof_convert(const void *data, size_t size, const struct vmprof_import *import,
 		   struct sink *sink, struct vmprof_result *result);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vmprof_convert.c: writes a gcprof profile out of a VMProf one. */
+/* vmprof_convert.c: converts a VMProf profile to gcprof's format. */
 /*
- * VMProf's file is read twice: what types the samples have, and how they are spread over
- * time, stands behind them. Allocation samples and objects are paired by their order, as
- * nothing else ties them together. The sampling is one of fixed steps, and no sizes are
- * stored: an object is taken to be OBJECT_SIZE bytes, so that a sample stands for
- * one period of bytes (and half an object more), and for as many objects at most.
+ * VMProf's file is read twice, because the types of samples and their distribution over
+ * time follow the samples. Only their order connects allocation samples with objects.
+ * VMProf samples in fixed steps and stores no sizes. An object is assumed to have
+ * OBJECT_SIZE bytes, so a sample stands for one period of bytes (and half an object more)
+ * and for at most that many objects.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,13 +31,13 @@ enum {
 	TAG_ASSEMBLER = 6,
 	TAG_NATIVE = 7,
 	TAGS,
-	DEFAULT_START = 1000000000, /* where nothing tells when it was */
+	DEFAULT_START = 1000000000, /* if the file does not say when it was recorded */
 };
 
-/* Numbers of code that is no code object: above any address. */
+/* Numbers for code without a code object: above any address. */
 #define PSEUDO_CODE(tag) (UINT64_MAX - (tag))
 
-/* A collection of the log that has begun. */
+/* An open collection of the log. */
 struct open_gc {
 	uint64_t end, cycle, kind;
 };
@@ -47,17 +47,17 @@ struct convert {
 	struct vmprof_result *result;
 	struct profile_writer *writer;
 	int error;
-	/* Of the first reading: */
+	/* Set by the first pass: */
 	uint64_t interval_us, realtime_start, realtime_end, start, period;
 	uint64_t n_time_samples, n_stats;
 	struct bytes interpreter;
 	struct buffer objects; /* uint64_t[]: type << 1 | survived, in the order of the samples */
-	/* Of the second: */
-	struct map *threads; /* as VMProf numbers them -> id */
-	uint64_t n_threads, time_samples, gc_samples, objects_told;
+	/* Set by the second pass: */
+	struct map *threads; /* VMProf's number -> id */
+	uint64_t n_threads, time_samples, gc_samples, objects_matched;
 	uint64_t last_time, rss_bytes, phase, minors, steps;
 	size_t log_at;
-	struct open_gc open[OPEN_MAX]; /* of the log, the innermost last */
+	struct open_gc open[OPEN_MAX]; /* of the log, innermost last */
 	uint32_t n_open;
 };
 
@@ -89,7 +89,7 @@ static bool has_prefix(struct bytes bytes, const char *prefix)
 	return bytes.size >= strlen(prefix) && memcmp(bytes.data, prefix, strlen(prefix)) == 0;
 }
 
-/* --- the first reading -------------------------------------------------------------------- */
+/* --- first pass --------------------------------------------------------------------------- */
 
 static double number_of(struct bytes bytes)
 {
@@ -114,7 +114,7 @@ static void learn_meta(struct convert *convert, const struct vmprof_entry *entry
 		convert->n_stats++;
 }
 
-/* Objects are listed from the latest to the first, the figures of the collector last. */
+/* Objects are listed in reverse order, followed by the collector's figures. */
 static void learn_objects(struct convert *convert, const struct vmprof_entry *entry)
 {
 	size_t count = entry->n_words > convert->n_stats ? entry->n_words - convert->n_stats : 0;
@@ -156,7 +156,7 @@ static int learn(struct convert *convert, const void *data, size_t size)
 	return convert->error ? convert->error : more == -EPROTO ? more : 0;
 }
 
-/* How many figures follow the objects is known from facts behind them. */
+/* Facts at the end of the file say how many figures follow the objects. */
 static int learn_all_objects(struct convert *convert, const void *data, size_t size)
 {
 	struct vmprof_reader reader;
@@ -170,8 +170,7 @@ static int learn_all_objects(struct convert *convert, const void *data, size_t s
 	return convert->error;
 }
 
-/* --- the beginning of the profile --------------------------------------------------------------
- */
+/* --- start of the profile ------------------------------------------------------------------- */
 
 static void place_in_time(struct convert *convert)
 {
@@ -251,7 +250,7 @@ static uint64_t native_frame(struct convert *convert, uint64_t address)
 	return profile_writer_native(convert->writer, 0, address);
 }
 
-/* The frame of RPython's pair; 0: none of its own, as machine code of a function above. */
+/* The frame of an RPython pair; 0: it has none, such as machine code of a function above. */
 static uint64_t rpython_frame(struct convert *convert, uint64_t tag, uint64_t value)
 {
 	switch (tag) {
@@ -278,7 +277,7 @@ static uint64_t frame_at(struct convert *convert, const struct vmprof_reader *re
 		second = vmprof_word(entry->words, index + 1);
 	if (reader->rpython)
 		return rpython_frame(convert, first, second);
-	/* The line stands in front of its function. */
+	/* The line precedes its function. */
 	if (reader->lines)
 		return second & 1 ? native_frame(convert, second)
 				  : profile_writer_managed(convert->writer, PROCESS, second, first);
@@ -286,7 +285,7 @@ static uint64_t frame_at(struct convert *convert, const struct vmprof_reader *re
 			 : profile_writer_managed(convert->writer, PROCESS, first, 0);
 }
 
-/* A function that went on in compiled code is on the list once for each: one frame is enough. */
+/* A function that continued in compiled code is listed once for each; one frame is enough. */
 static uint64_t stack_of(struct convert *convert, const struct vmprof_reader *reader,
 			 const struct vmprof_entry *entry)
 {
@@ -294,7 +293,7 @@ static uint64_t stack_of(struct convert *convert, const struct vmprof_reader *re
 	uint64_t stack = 0, before = 0;
 	bool jitted = false;
 
-	/* The innermost come first; of very deep stacks the outermost are left out. */
+	/* The innermost come first; very deep stacks lose their outermost frames. */
 	if (count > 1000)
 		count = 1000;
 	while (count--) {
@@ -327,8 +326,7 @@ static uint64_t thread_of(struct convert *convert, uint64_t number)
 	return *id;
 }
 
-/* --- the log's collections, in between
- * ------------------------------------------------------------ */
+/* --- merging the log's collections ---------------------------------------------------------- */
 
 static void put_gc_end(struct convert *convert, const struct open_gc *open)
 {
@@ -336,7 +334,7 @@ static void put_gc_end(struct convert *convert, const struct open_gc *open)
 	    .cycle = open->cycle, .kind = open->kind);
 }
 
-/* Ends what ends until then, the innermost first. */
+/* Ends all collections that end before `time`, innermost first. */
 static void end_log_until(struct convert *convert, uint64_t time)
 {
 	while (convert->n_open && convert->open[convert->n_open - 1].end <= time)
@@ -377,10 +375,9 @@ static void put_log_until(struct convert *convert, uint64_t time)
 	end_log_until(convert, time);
 }
 
-/* --- the second reading
- * ----------------------------------------------------------------------------- */
+/* --- second pass ---------------------------------------------------------------------------- */
 
-/* Versions without times: the samples are spread evenly. */
+/* Versions without times: samples are spread evenly. */
 static uint64_t time_of(struct convert *convert, const struct vmprof_entry *entry)
 {
 	uint64_t span = convert->realtime_end > convert->realtime_start
@@ -430,18 +427,18 @@ static void put_gc_sample(struct convert *convert, const struct vmprof_reader *r
 
 static void put_fates(struct convert *convert, uint64_t count, uint64_t time)
 {
-	for (uint64_t object; count--; convert->objects_told++) {
-		if (!object_at(convert, convert->objects_told, &object) ||
-		    convert->objects_told >= convert->gc_samples)
+	for (uint64_t object; count--; convert->objects_matched++) {
+		if (!object_at(convert, convert->objects_matched, &object) ||
+		    convert->objects_matched >= convert->gc_samples)
 			return;
 		PUT(convert, fate, .time = time, .process = PROCESS,
-		    .sample = convert->objects_told + 1,
+		    .sample = convert->objects_matched + 1,
 		    .outcome = object & 1 ? GCPROF_PROMOTED : GCPROF_DIED_YOUNG,
 		    .collections = object & 1);
 	}
 }
 
-/* Figures: memory in use, size of all arenas, phase of the collector. */
+/* The figures: memory in use, size of all arenas, phase of the collector. */
 static void put_objects(struct convert *convert, const struct vmprof_entry *entry, uint64_t time)
 {
 	size_t stats = entry->n_words < convert->n_stats ? 0 : convert->n_stats;
@@ -452,7 +449,7 @@ static void put_objects(struct convert *convert, const struct vmprof_entry *entr
 	uint64_t thread = thread_of(convert, 0);
 
 	put_fates(convert, count, time);
-	/* The log knows when they began. Without it only the end is known. */
+	/* The start is only in the log; without a log only the end is known. */
 	PUT(convert, gc_end, .time = time, .thread = thread, .heap = HEAP,
 	    .cycle = convert->import->log ? 0 : ++convert->minors, .kind = GCPROF_GC_MINOR,
 	    .has_stats = stats > 0, .live_bytes = used, .arena_bytes = arenas,
@@ -463,7 +460,7 @@ static void put_objects(struct convert *convert, const struct vmprof_entry *entr
 	}
 }
 
-/* "py:function:line:file", or "n:..." of native code. */
+/* "py:function:line:file", or "n:..." for native code. */
 static void put_name(struct convert *convert, const struct vmprof_entry *entry)
 {
 	char text[4096] = "", *language = text, *name, *line, *file;
@@ -551,7 +548,7 @@ static void put_end(struct convert *convert)
 	end_log_until(convert, UINT64_MAX);
 	if (convert->import->log)
 		convert->result->log_behind = convert->import->log->n_gcs - convert->log_at;
-	/* VMProf was switched off, which the program outlives. */
+	/* VMProf was switched off while the program continued. */
 	if (!convert->result->torn)
 		PUT(convert, end, .time = end, .reason = END_DURATION);
 }

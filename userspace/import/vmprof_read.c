@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vmprof_read.c: takes a VMProf profile apart, entry by entry. */
+/* vmprof_read.c: parses a VMProf profile, entry by entry. */
 #include <errno.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static bool take_byte(struct vmprof_reader *reader, unsigned *out)
 	return true;
 }
 
-/* `size` bytes that stay where they are. */
+/* Takes `size` bytes without copying them. */
 static bool take_bytes(struct vmprof_reader *reader, uint64_t size, struct bytes *out)
 {
 	const uint8_t *at;
@@ -56,7 +56,7 @@ static bool take_text(struct vmprof_reader *reader, struct bytes *out)
 	return take_word(reader, &size) && take_bytes(reader, size, out);
 }
 
-/* Seconds, microseconds and a zone that is not needed. */
+/* Seconds, microseconds and a time zone, which is ignored. */
 static bool take_realtime(struct vmprof_reader *reader, uint64_t *out)
 {
 	struct bytes zone;
@@ -77,7 +77,7 @@ int vmprof_open(struct vmprof_reader *reader, const void *data, size_t size)
 	for (int i = 0; i < HEADER_WORDS; i++)
 		if (!take_word(reader, &words[i]))
 			return -EBADMSG;
-	/* With words of 4 bytes the first one of 8 holds the 0 and the 3. */
+	/* With words of 4 bytes, the first 8-byte word contains the 0 and the 3. */
 	if (words[0] == UINT64_C(3) << 32)
 		return -ENOTSUP;
 	if (words[0] != 0 || words[1] != 3 || words[2] != 0)
@@ -106,7 +106,7 @@ static bool take_header(struct vmprof_reader *reader, struct vmprof_entry *entry
 	return true;
 }
 
-/* The beginning of every entry with words: its time and how many there are. */
+/* The head of every entry with words: its time and the number of words. */
 static bool take_words(struct vmprof_reader *reader, struct vmprof_entry *entry)
 {
 	uint64_t first, count;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* advice.c: what stands out in a profile, with the figures that say so and what to do. */
+/* advice.c: findings that stand out in a profile, each with evidence and a remedy. */
 /*
- * Each rule looks at the model and, if it finds something, writes its evidence and
- * a remedy. The limits are about what is worth somebody's time: a twentieth of the
- * wall time, a third of the promoted bytes. A rule stays silent where its figures
- * come from a handful of samples.
+ * Each rule inspects the model and, if it finds something, writes its evidence and a
+ * remedy. The thresholds select what is worth a developer's time, such as a twentieth of
+ * the wall time or a third of the promoted bytes. A rule that would rest on a handful of
+ * samples stays silent.
  */
 #include "advice.h"
 
@@ -44,7 +44,7 @@ void site_text(const struct model_site *site, char *out, size_t size)
 					 site->functions[i]);
 }
 
-/* Names of sites are cut: a sentence must stay readable. */
+/* Names are cut to keep the sentence readable. */
 static void write_site(FILE *out, const struct model_site *site)
 {
 	fprintf(out, "%.60s", site->functions[0]);
@@ -123,7 +123,7 @@ static bool find_few_samples(const struct model *model, struct words *words)
 	return true;
 }
 
-/* The site with most bytes promoted that then died. */
+/* The site with the most bytes that were promoted and then died. */
 static const struct model_site *worst_site(const struct model *model)
 {
 	const struct model_site *worst = NULL;
@@ -143,7 +143,7 @@ static bool find_premature_promotion(const struct model *model, struct words *wo
 		promoted += model->types[i].life.promoted_bytes;
 		premature += model->types[i].life.premature_bytes;
 	}
-	/* Some 20 samples at least, and a part of the run that counts. */
+	/* At least some 20 samples, and a significant part of the run. */
 	if (!site || premature < 20 * (double)model->alloc.period || premature < promoted / 3)
 		return false;
 	fprintf(words->evidence,
@@ -187,7 +187,7 @@ static bool find_costly_site(const struct model *model, struct words *words)
 	const struct model_site *site = NULL;
 	double pauses = pauses_of(model);
 
-	/* The tables may be in any order. */
+	/* The table may be sorted by anything. */
 	for (size_t i = 0; i < model->n_sites; i++)
 		if (!site || model->sites[i].gc_ns > site->gc_ns)
 			site = &model->sites[i];
@@ -237,8 +237,10 @@ static bool find_long_pauses(const struct model *model, struct words *words)
 	return true;
 }
 
-/* The collector makes these itself, or its threads wait in them for its end; or a thread waits in
- * them for a time, or for something to do. */
+/*
+ * Calls that the collector itself makes or in which its threads wait for its end, and calls
+ * in which a thread waits for a time or for work.
+ */
 static bool is_no_stall(const char *call)
 {
 	static const char *const names[] = {
@@ -252,7 +254,7 @@ static bool is_no_stall(const char *call)
 	return false;
 }
 
-/* A figure of a call, that may be an estimate. */
+/* A figure of a call, which may be an estimate. */
 static struct unit_text figure_of(const struct model_syscall *call, uint64_t count)
 {
 	struct unit_text text = unit_rough((double)count), about;
@@ -335,7 +337,7 @@ static bool find_failing_calls(const struct model *model, struct words *words)
 	return true;
 }
 
-/* What calls take if each were one of the usual, short ones. */
+/* The total time if every call took the median time. */
 static double usual_ns(const struct model_syscall *call)
 {
 	return (double)call->p50_ns * (double)call->count;
@@ -348,11 +350,11 @@ static bool find_many_calls(const struct model *model, struct words *words)
 	for (size_t i = 0; i < model->n_syscalls; i++)
 		if (!call || usual_ns(&model->syscalls[i]) > usual_ns(call))
 			call = &model->syscalls[i];
-	/* Long ones wait for something; many short ones work. */
+	/* Long calls wait for something; many short calls are work. */
 	if (!call || call->count < 10000 || call->p50_ns > 20000 ||
 	    (double)call->total_ns < 0.1 * wall_of(model))
 		return false;
-	/* Where most of the time is that of a few, it would stay as it is. */
+	/* If a few calls take most of the time, making fewer calls would not help. */
 	if ((double)call->total_ns > 4 * usual_ns(call))
 		return false;
 	fprintf(words->evidence,
@@ -365,7 +367,7 @@ static bool find_many_calls(const struct model *model, struct words *words)
 	return true;
 }
 
-/* A machine, or a container, with too few CPUs for its load. */
+/* A machine or container with too few CPUs for its load. */
 static bool find_queues(const struct model *model, struct words *words)
 {
 	double queued = (double)model->cpu.queued_ns, cpu = (double)model->cpu.on_cpu_ns;
@@ -382,7 +384,7 @@ static bool find_queues(const struct model *model, struct words *words)
 	return true;
 }
 
-/* Code made at run time without names, of the process that has the most of it. */
+/* Code without names that was generated at run time, of the process with the most of it. */
 static bool find_unnamed(const struct model *model, struct words *words)
 {
 	const size_t prefix = strlen(GENERATED_UNNAMED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* advice.h: what stands out in a profile, with the figures that say so and what to do. */
+/* advice.h: findings that stand out in a profile, each with evidence and a remedy. */
 #ifndef GCPROF_ADVICE_H
 #define GCPROF_ADVICE_H
 
@@ -8,7 +8,7 @@
 #include "../model/model.h"
 
 struct advice {
-	const char *name; /* stable, for programs: "premature_promotion" */
+	const char *name; /* stable, for scripts: "premature_promotion" */
 	char *evidence;   /* a sentence with the figures */
 	char *remedy;     /* what to do about it */
 };
@@ -20,11 +20,11 @@ struct advice_list {
 	size_t count;
 };
 
-/* Fills an empty list; advice_free() in any case. 0 or -ENOMEM. */
+/* Fills an empty list. 0 or -ENOMEM; call advice_free() in any case. */
 int advice_find(const struct model *model, struct advice_list *list);
 void advice_free(struct advice_list *list);
 
-/* Where objects are allocated, as text: "grow < add < main". Returned in out. */
+/* Writes an allocation site as text to `out`: "grow < add < main". */
 void site_text(const struct model_site *site, char *out, size_t size);
 
 #endif

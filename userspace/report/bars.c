@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bars.c: lengths drawn with characters. */
+/* bars.c: draws values as bars of characters. */
 #include "bars.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ void bar_draw(double share, int columns, char *out)
 					    "\u258c", "\u258b", "\u258a", "\u2589"};
 	int eighths = share > 0 ? (int)lround(fmin(share, 1) * columns * 8) : 0;
 
-	/* What is there is seen. */
+	/* A value above 0 is always visible. */
 	if (share > 0 && !eighths)
 		eighths = 1;
 	*out = 0;
@@ -37,7 +37,7 @@ void spark_draw(const double *values, size_t count, double most, char *out)
 	for (size_t i = 0; i < count; i++) {
 		double share = most > 0 ? fmin(values[i] / most, 1) : 0;
 
-		/* Nothing at all is a gap in the line; very little is the lowest level. */
+		/* 0 is a dot; a very small value is the lowest level. */
 		out = append(out, share > 0 ? levels[(int)(share * 7.999)] : "\u00b7");
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* calls.c: prints who calls whom. */
+/* calls.c: prints call trees. */
 #include "calls.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static bool is_shown(const struct printer *printer, uint32_t number)
 	       value_of(printer, number) > 0;
 }
 
-/* A chain of single calls does not move to the right: branches do, each with a mark. */
+/* A chain of single calls is not indented further; only branches are, each with a mark. */
 static void print_children(struct printer *printer, uint32_t parent, int indent)
 {
 	const struct call_node *nodes = printer->tree->nodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* calls.h: prints who calls whom. */
+/* calls.h: prints call trees. */
 #ifndef GCPROF_REPORT_CALLS_H
 #define GCPROF_REPORT_CALLS_H
 
@@ -8,14 +8,17 @@
 
 struct calls_request {
 	enum call_kind kind;
-	const char *pattern; /* of the functions, NULL for a tree */
+	const char *pattern; /* for functions that match; NULL: the whole tree */
 	enum call_measure measure;
 };
 
-/* What to sort by for a --sort key; the first thing that was recorded for NULL. -EINVAL. */
+/*
+ * The measure of a --sort key; for NULL, the first measure that was recorded. -EINVAL: no
+ * such key.
+ */
 int calls_measure(const struct call_tree *tree, const char *key, enum call_measure *out);
 
-/* Branches below a hundredth of the whole are left out of the text. 0 or -ENOMEM. */
+/* Leaves out branches below one percent of the total in text. 0 or -ENOMEM. */
 int calls_text(const struct model *model, const struct call_tree *tree,
 	       const struct calls_request *request, const struct report_options *options,
 	       FILE *out);

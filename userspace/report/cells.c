@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cells.c: figures as cells of tables. */
+/* cells.c: formats figures for table cells. */
 #include <math.h>
 
 #include "sections.h"
@@ -25,13 +25,13 @@ void cell_share(struct table *table, double part, double whole)
 	table_cell(table, part > 0 && whole > 0 ? unit_percent(part / whole).text : NULL);
 }
 
-/* A share that may rightly be 0. */
+/* A share for which 0 is a meaningful value. */
 void cell_survived(struct table *table, const struct estimate *share)
 {
 	table_cell(table, share->value >= 0 ? unit_percent(share->value).text : NULL);
 }
 
-/* The farther end of the interval, relative to the estimate. */
+/* Shows the farther end of the interval, relative to the estimate. */
 void cell_margin(struct table *table, const struct estimate *estimate)
 {
 	double reach = fmax(estimate->high - estimate->value, estimate->value - estimate->low);
@@ -39,7 +39,7 @@ void cell_margin(struct table *table, const struct estimate *estimate)
 	table_cell(table, estimate->value > 0 ? unit_margin(reach / estimate->value).text : NULL);
 }
 
-/* The median age at death is known to a class: below what. */
+/* The median age at death is known only as a class: shows its upper bound. */
 void cell_age(struct table *table, const struct life *life)
 {
 	uint64_t age = life_median_age(life);

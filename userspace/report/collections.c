@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* collections.c: pauses by kind, why they were, and cycles of concurrent collectors. */
+/* collections.c: pauses by kind and reason, and cycles of concurrent collectors. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void write_reason(FILE *out, uint64_t count, const char *name, const char
 			before, quote, name, quote);
 }
 
-/* Why collections began, most time first as far as one can see: there are few. */
+/* Lists the reasons of collections. */
 static int describe_reasons(const struct section *section)
 {
 	static const char *const names[GC_REASONS] = {
@@ -57,7 +57,10 @@ static int describe_reasons(const struct section *section)
 
 	if (!out)
 		return -ENOMEM;
-	/* Where a runtime has named its pauses, that is why it makes them. */
+	/*
+	 * If a runtime names its pauses, the name is the reason, so unknown reasons are
+	 * left out.
+	 */
 	for (size_t i = 1; i < GC_REASONS + !gc->n_named; i++)
 		write_reason(out, gc->reasons[i % GC_REASONS].count, names[i % GC_REASONS], "");
 	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN; i++)
@@ -72,7 +75,7 @@ static int describe_reasons(const struct section *section)
 	return 0;
 }
 
-/* At 10 ms, 100 ms ...: where it says something. */
+/* Prints utilisation for windows of 10 ms, 100 ms and so on, as far as it is known. */
 static void describe_utilisation(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
@@ -95,7 +98,7 @@ static void describe_utilisation(const struct section *section)
 			       gc->processes > 1 ? "a process" : "the program", text);
 }
 
-/* Of pauses that runtimes of others make, and of short ones, page faults are not known. */
+/* Page faults are not known for short pauses and for pauses of runtimes without gcprof's probes. */
 static void describe_unknown_faults(const struct section *section, uint64_t all)
 {
 	const struct model_faults *faults = &section->model->faults;
@@ -107,7 +110,7 @@ static void describe_unknown_faults(const struct section *section, uint64_t all)
 		       faults->major ? major : "");
 }
 
-/* Page faults: what a nursery that is larger than a cache, or given back, costs. */
+/* Page faults show the cost of a nursery that exceeds the cache or is returned to the system. */
 static void describe_faults(const struct section *section)
 {
 	const struct model_faults *faults = &section->model->faults;
@@ -141,7 +144,10 @@ static void describe_size(const struct section *section)
 			   (!gc->n_named && (gc->minor.count || gc->major.count));
 	const struct unit_text heap = unit_bytes((double)gc->heap_peak_bytes);
 
-	/* Of runtimes of others not all of it is known, and their kinds are counted by name. */
+	/*
+	 * Runtimes without gcprof's probes report only part of these figures, and name
+	 * their kinds of pauses.
+	 */
 	if (gc->promoted_bytes && !gc->heap_peak_bytes)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "promoted %s",
 			       unit_bytes((double)gc->promoted_bytes).text);
@@ -189,7 +195,7 @@ static void describe_heap(const struct section *section)
 			       plural(gc->unpaired, "[ has|s have]").text);
 }
 
-/* What is known of the many short ones. */
+/* Describes short collections that were recorded only as sums. */
 static void describe_summed(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
@@ -208,7 +214,7 @@ static void describe_summed(const struct section *section)
 			plural(summed, "[it|them]").text);
 }
 
-/* A kind of pauses, and below it what a runtime calls those of them that it has names for. */
+/* A row for a kind of pauses, followed by rows for those to which a runtime gives names. */
 static void kind_rows(const struct section *section, struct table *table, const char *kind,
 		      const struct model_pauses *pauses, unsigned first, unsigned last)
 {
@@ -292,7 +298,7 @@ static void cycle_row(const struct section *section, struct table *table,
 	table_cell(table, cycle->pauses ? pauses : NULL);
 }
 
-/* The longest, one by one. */
+/* Lists the longest cycles. */
 static int list_cycles(const struct section *section)
 {
 	static const struct column columns[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff.c: what changed from one profile to another, and whether it may be noise. */
+/* diff.c: computes what changed between two profiles, and whether it may be noise. */
 #include "diff.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "../util/map.h"
 #include "advice.h"
 
-/* From the quantile of the normal distribution for 95 % to the one for 99.9 %. */
+/* From the 95 % quantile of the normal distribution to the 99.9 % quantile. */
 static const double row_wider = 3.2905 / 1.95996;
 
 struct estimate diff_change(const struct estimate *before, const struct estimate *after)
@@ -46,7 +46,7 @@ static struct estimate exactly(double value)
 	return (struct estimate){value, value, value};
 }
 
-/* Timer samples come at random: a Poisson count, where one may stand for more than another. */
+/* Timer samples are random: a Poisson count, in which samples may have different weights. */
 static struct estimate ticks(double ns, const struct model *model)
 {
 	double all = (double)(model->cpu.on_cpu_ns - model->cpu.no_samples_ns);
@@ -64,7 +64,7 @@ static struct estimate cpu_time(const struct model *model)
 	return model->cpu.exact ? exactly(ns) : ticks(ns, model);
 }
 
-/* A sum of times of events that come at random: what one more or less of them would change. */
+/* The total time of random events; `squares` is the sum of the squared times, its variance. */
 static struct estimate total_of(double ns, double squares)
 {
 	struct tally tally = {.value = ns, .variance = squares};
@@ -102,7 +102,7 @@ static double premature_bytes(const struct model *model)
 	return sum;
 }
 
-/* Part of what was allocated: each of its bytes is as uncertain as those of the whole. */
+/* Part of the allocated bytes: each byte is as uncertain as those of the total. */
 static struct estimate part_of(double value, const struct model_alloc *alloc)
 {
 	double reach = alloc->bytes.high - alloc->bytes.value;
@@ -115,20 +115,20 @@ static struct estimate part_of(double value, const struct model_alloc *alloc)
 	return tally_estimate(&tally);
 }
 
-/* Of two intervals around the same value, the ends that are farther away. */
+/* Two intervals around the same value: takes the farther ends. */
 static struct estimate widest(const struct estimate *a, const struct estimate *b)
 {
 	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
 }
 
-/* Where system calls were not always traced, an estimate: else to the last one. */
+/* An estimate if system calls were not always traced; otherwise exact. */
 static struct estimate calls_of(const struct model *model)
 {
 	return model->tracing.estimated ? model->tracing.count
 					: exactly((double)model->syscall_count);
 }
 
-/* What a few more or fewer of them would change, as in the rows that this is the sum of. */
+/* The variance of the total is the sum of the variances of its rows. */
 static struct estimate calls_time_of(const struct model *model)
 {
 	struct estimate time;
@@ -186,7 +186,7 @@ static int make_totals(struct diff *diff)
 	return error;
 }
 
-/* Names with their figures, of one profile. Equal names are added up. */
+/* Named figures of one profile. Figures with equal names are added up. */
 struct figures {
 	struct map *index;
 	struct estimate *items;
@@ -229,7 +229,7 @@ static void figures_free(struct figures *figures)
 	free(figures->names);
 }
 
-/* A name of its own; NULL: no memory. */
+/* Copies a name into the table; NULL: no memory. */
 static const char *keep_name(struct diff_table *table, const char *text)
 {
 	char *copy = strdup(text);
@@ -243,7 +243,7 @@ static const char *keep_name(struct diff_table *table, const char *text)
 	return copy;
 }
 
-/* How to get the figures of a table out of a model, and what a missing one may be. */
+/* Collects the figures of a table from a model. */
 typedef int gather_fn(const struct model *model, struct diff_table *table, struct figures *figures);
 
 static int gather_functions(const struct model *model, struct diff_table *table,
@@ -273,7 +273,7 @@ static int gather_types(const struct model *model, struct diff_table *table,
 	return error;
 }
 
-/* What a site is charged with is as uncertain as the bytes by which it is charged. */
+/* The cost charged to a site is as uncertain as the bytes by which it is charged. */
 static int gather_sites(const struct model *model, struct diff_table *table,
 			struct figures *figures)
 {
@@ -312,7 +312,7 @@ static int gather_syscalls(const struct model *model, struct diff_table *table,
 	return error;
 }
 
-/* Certain ones first, and the larger ones of either kind. */
+/* Certain changes first; within each group, larger ones first. */
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
@@ -338,7 +338,7 @@ static int join(struct diff_table *table, enum diff_unit unit, const struct figu
 				map_get_string(sides[!side].index, name, strlen(name));
 			struct estimate pair[2];
 
-			/* Those of both were added from the first side. */
+			/* Names in both profiles were added with the first. */
 			if (side == 1 && other)
 				continue;
 			pair[side] = sides[side].items[i];
@@ -373,7 +373,7 @@ static int make_table(const struct diff *diff, struct diff_table *table, enum di
 
 int diff_make(const struct model *before, const struct model *after, struct diff *diff)
 {
-	/* What was not seen may still have happened a little. */
+	/* An event without samples may still have happened. */
 	struct estimate no_ticks[2] = {ticks(0, before), ticks(0, after)};
 	struct estimate no_bytes[2] = {estimate_of_nothing(before->alloc.period),
 				       estimate_of_nothing(after->alloc.period)};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff.h: what changed from one profile to another, and whether it may be noise. */
+/* diff.h: computes what changed between two profiles, and whether it may be noise. */
 /*
- * Every figure that comes from samples has a 95 % interval, and so has a difference of
- * two (the method of variance estimates recovery: the distances to the ends of both
- * intervals, added as squares). A difference of totals counts as certain if its
- * interval excludes 0. Of hundreds of rows one in twenty would do so by chance, so a row
- * must exclude 0 with an interval wide enough for 99.9 %.
+ * Every figure that comes from samples has a 95 % interval, and so does the difference of
+ * two figures (method of variance estimates recovery: the distances to the ends of both
+ * intervals, added as squares). A change of a total is certain if its interval excludes 0.
+ * Among hundreds of rows, one in twenty would do so by chance, so the interval of a row
+ * must exclude 0 at 99.9 %.
  */
 #ifndef GCPROF_DIFF_H
 #define GCPROF_DIFF_H
@@ -22,18 +22,18 @@ enum diff_verdict {
 };
 
 struct diff_row {
-	const char *name; /* belongs to a model or to the table */
+	const char *name; /* owned by a model or by the table */
 	enum diff_unit unit;
-	struct estimate before, after; /* an exact figure has low == high */
+	struct estimate before, after; /* exact figures have low == high */
 	struct estimate change;
 	enum diff_verdict verdict;
 };
 
-/* Certain and large changes first. */
+/* Certain and large changes come first. */
 struct diff_table {
 	struct diff_row *rows;
 	size_t count, capacity;
-	char **names; /* made for rows */
+	char **names; /* allocated for rows */
 	size_t n_names, names_capacity;
 };
 
@@ -42,11 +42,11 @@ struct diff {
 	struct diff_table totals, functions, types, sites, syscalls;
 };
 
-/* The change between two figures, and what to think of it; `wider` widens the interval. */
+/* The change between two figures, and its verdict. `wider` scales the interval. */
 struct estimate diff_change(const struct estimate *before, const struct estimate *after);
 enum diff_verdict diff_judge(const struct diff_row *row, double wider);
 
-/* 0 or -ENOMEM; diff_free() in any case. */
+/* 0 or -ENOMEM; call diff_free() in any case. */
 int diff_make(const struct model *before, const struct model *after, struct diff *diff);
 void diff_free(struct diff *diff);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_print.c: what changed, as text for people and as JSON for programs. */
+/* diff_print.c: prints a difference of profiles as text and JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct unit_text amount(double value, enum diff_unit unit)
 	}
 }
 
-/* In per cent, or how many times as much: "+1106%" takes longer to understand than "x12". */
+/* In percent, or as a factor from some size on: "x12" is easier to read than "+1106%". */
 static void cell_relation(struct table *table, const struct diff_row *row)
 {
 	double before = row->before.value, change = row->change.value;
@@ -94,7 +94,7 @@ static int print_rows(const struct page *page, const struct diff_table *rows, si
 	return error;
 }
 
-/* The certain ones, and how many others there are. */
+/* Prints the certain changes and the number of others. */
 static int print_table(const struct page *page, const struct diff_table *rows, size_t top,
 		       const char *heading, const char *title)
 {

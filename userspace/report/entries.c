@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* entries.c: the table of the functions that threads begin with. */
+/* entries.c: the table of the entry functions of threads. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static void entry_row(const struct section *section, struct table *table,
 	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
-/* Unasked only where threads are not what runs the program. */
+/* By default, printed only if a runtime runs its threads on any system thread. */
 int section_entries(const struct section *section)
 {
 	static const struct column columns[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* faults.c: the table about page faults: who takes them. */
+/* faults.c: the tables on page faults. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void fault_row(const struct section *section, struct table *table,
 	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
-/* Of the functions those that take faults, most first; `count` of them. */
+/* Prints the first `count` functions with page faults, most faults first. */
 static int print_functions(const struct section *section, const struct model_function *const *rows,
 			   size_t count)
 {
@@ -78,7 +78,7 @@ int section_faults(const struct section *section)
 	size_t count = 0;
 	int error;
 
-	/* It is off unless asked for: no report is about what is not there. */
+	/* Recording faults is optional: a default report does not mention missing ones. */
 	if ((!stream || !stream->attached) && !section->parts)
 		return 0;
 	if (!section_recorded(section, "fault", "Page faults"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* histogram.c: how long a system call took how often. */
+/* histogram.c: the distribution of a system call's duration. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "units.h"
 
 enum {
-	PARTS = 4, /* buckets in a row, which is a power of two of ns: those below 4 ns are one */
+	PARTS = 4, /* buckets per row: a power of two of ns, or all below 4 ns */
 	ROWS = SYSCALL_BUCKETS / PARTS,
 	FIGURES = 50, /* columns beside the bars */
 	BAR_MAX = 60,
 };
 
-/* Rows from the first to the last in which there is something. */
+/* The rows from the first to the last that are not empty. */
 struct rows {
 	uint64_t counts[ROWS];
 	uint64_t sum, most;
@@ -74,7 +74,7 @@ static int print_rows(const struct section *section, const struct rows *rows)
 	return section_table(section, table);
 }
 
-/* NULL: there is none, or none was asked for. */
+/* NULL: there is no such call, or none was requested. */
 static const struct model_syscall *find(const struct section *section)
 {
 	for (size_t i = 0; section->histogram && i < section->model->n_syscalls; i++)

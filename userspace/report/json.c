@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json.c: the report for programs. */
+/* json.c: the report as JSON. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -291,7 +291,7 @@ static json_t *losses(const struct model *model)
 	return array;
 }
 
-/* As a shell shows it; not known unless the program's end was seen. */
+/* As a shell shows it; null if the end of the program was not recorded. */
 static json_t *exit_status(const struct model_run *run)
 {
 	int status = end_exit_status(run->end_reason, run->status);
@@ -344,7 +344,7 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "syscalls_left_out_why",
 		 model->calls_left_out <= 0 ? json_null()
 		 : model->calls_untraced    ? json_string("not traced")
-					    : json_string("not recorded one by one"));
+					    : json_string("not recorded individually"));
 	json_put(object, "runtimes", json_runtimes(model));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
@@ -372,7 +372,10 @@ static json_t *losses_part(const struct model *model, size_t top)
 	return losses(model);
 }
 
-/* Keys in their order. `part`: written also where only that is asked for; 0: with all only. */
+/*
+ * Keys in their order. `part`: a key is also written if one of these parts is requested; 0:
+ * only in the complete report.
+ */
 static const struct {
 	const char *key;
 	unsigned part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_gc.c: runtimes, what their threads begin with, their names, their cycles, for programs. */
+/* json_gc.c: runtimes, entry functions, names and cycles of collectors as JSON. */
 #include "json_parts.h"
 #include "json_values.h"
 

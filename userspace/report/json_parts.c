@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_parts.c: sites, lifetimes, figures over time and advice as JSON. */
+/* json_parts.c: sites, lifetimes, the timeline and advice as JSON. */
 #include "../../bpf/events.h"
 #include "json_parts.h"
 
@@ -18,7 +18,7 @@ void json_put_life(json_t *row, const struct life *life)
 		if (life->ages[i] <= 0)
 			continue;
 		class = json_object();
-		/* The last class has no upper end. */
+		/* The last class has no upper bound. */
 		json_put(class, "below_bytes",
 			 i + 1 < AGE_CLASSES ? json_count(age_limit(i)) : json_null());
 		json_put(class, "died_bytes", json_whole((double)life->ages[i]));

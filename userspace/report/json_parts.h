@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_parts.h: private: parts of the report for programs. */
+/* json_parts.h: private: parts of the JSON report. */
 #ifndef GCPROF_JSON_PARTS_H
 #define GCPROF_JSON_PARTS_H
 
@@ -7,12 +7,15 @@
 
 #include "../model/model.h"
 
-/* Each makes a new value, `top` rows at most; NULL without memory. */
+/* Each returns a new value with at most `top` rows; NULL: no memory. */
 json_t *json_programs(const struct model *model, size_t top);
 json_t *json_live_heap(const struct model *model, size_t top);
 json_t *json_entries(const struct model *model, size_t top);
 json_t *json_sites(const struct model *model, size_t top);
-/* How many took from so long to less than so long; `histogram` has SYSCALL_BUCKETS, or is NULL. */
+/*
+ * The number of calls in each range of durations; `histogram` has SYSCALL_BUCKETS items or
+ * is NULL.
+ */
 json_t *json_histogram(const uint64_t *histogram);
 json_t *json_waits(const struct model *model, size_t top);
 json_t *json_wakers(const struct model *model, size_t top);
@@ -22,7 +25,7 @@ json_t *json_slow_calls(const struct model *model, size_t top);
 json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);
 json_t *json_warnings(const struct model *model, size_t top);
-/* "nursery" ...: why a collection began, below GC_REASONS. */
+/* The name of a reason below GC_REASONS, such as "nursery". */
 const char *json_reason_name(unsigned reason);
 json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
@@ -34,10 +37,10 @@ json_t *json_named_reasons(const struct model_gc *gc);
 json_t *json_runtimes(const struct model *model);
 void json_put_heap(json_t *row, uint64_t before, uint64_t after);
 
-/* What a thread used, as keys of `row`. */
+/* Adds a thread's resource usage as keys of `row`. */
 void json_put_usage(json_t *row, const struct model_thread *thread);
 
-/* What became of objects, as keys of `row`. */
+/* Adds the outcomes of objects as keys of `row`. */
 void json_put_life(json_t *row, const struct life *life);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_pauses.c: the longest pauses, for programs. */
+/* json_pauses.c: the longest pauses as JSON. */
 #include "../../bpf/events.h"
 #include "json_parts.h"
 #include "json_values.h"

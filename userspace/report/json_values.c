@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_values.c: figures as JSON. */
+/* json_values.c: creates JSON values. */
 #include "json_values.h"
 
 #include <math.h>
 
-/* JSON numbers are read as doubles by many: still, print whole numbers as such. */
+/*
+ * Many readers parse JSON numbers as doubles; whole numbers are still printed without a
+ * fraction.
+ */
 json_t *json_whole(double value)
 {
 	if (!(value > 0))
@@ -22,13 +25,13 @@ json_t *json_name(const char *value)
 	return value ? json_string(value) : json_null();
 }
 
-/* Not known where there was nothing to learn it from. */
+/* null if the figure is unknown. */
 json_t *json_whole_if(bool known, double value)
 {
 	return known ? json_whole(value) : json_null();
 }
 
-/* Every value is handed over; a NULL among them, from lack of memory, shows in the result. */
+/* jansson takes over every value. It rejects NULL (no memory), so the result shows the failure. */
 int json_put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* losses.c: what is missing from a profile, in words. */
+/* losses.c: describes what is missing from a profile. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ int section_losses(const struct section *section)
 		const struct model_loss *loss = &model->losses[i];
 
 		lost += loss->severity == SEVERITY_LOST;
-		/* Told below, as a share of all stacks. */
+		/* Losses of stacks are shown below, as shares of all stacks. */
 		if (section->model->stacks.samples && is_about_stacks(loss->name))
 			continue;
 		page_paragraph(section->page,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memory.c: the tables about objects: sites, types, what is alive. */
+/* memory.c: the tables on objects: sites, types, live objects. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static const struct column site_columns[] = {
 	{NULL, "allocated in < called by", true, 0, 44},
 };
 
-/* Explains the columns that are there. */
+/* Explains the visible columns. */
 static int print_sites(const struct section *section, struct table *table)
 {
 	bool premature = table_shows(table, section->page, SITE_PREMATURE);
@@ -164,7 +164,7 @@ static int by_life(const void *a, const void *b)
 	return left < right ? 1 : -(left > right);
 }
 
-/* The sites by what of them is alive, whatever the model's own order; NULL: no memory. */
+/* The sites ordered by live bytes, independently of the model's order; NULL: no memory. */
 static const struct model_site **sites_by_life(const struct model *model)
 {
 	const struct model_site **rows =

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* order.c: sorts the tables of a model by what the user asks for. */
+/* order.c: sorts the tables of a model by the user's key. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
 
-/* What to sort by: how each table does it (NULL: stays as it is), and how titles say it. */
+/*
+ * A sort key: its value in each table (NULL: the table keeps its order), and its wording in
+ * titles.
+ */
 struct order {
 	const char *name, *title;
 	double (*function)(const struct model_function *row);
@@ -110,7 +113,7 @@ bool report_order_exists(const char *name)
 	return find_order(name) != NULL;
 }
 
-/* Stable: rows that are equal stay as they were. */
+/* Makes the sort stable: equal rows keep their order. */
 struct place {
 	double key;
 	size_t row;
@@ -125,7 +128,7 @@ static int by_key(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Puts rows of `size` bytes into the order of their places. */
+/* Moves rows of `size` bytes into the order of their places. */
 static int rearrange(void *rows, size_t count, size_t size, struct place *places)
 {
 	char *copy = malloc(count * size + 1);
@@ -180,7 +183,7 @@ int report_sort(struct model *model, const char *name)
 	return error;
 }
 
-/* How a title says it: `usual` where this table stays as it is. */
+/* The wording for a title; `usual` if this table keeps its order. */
 const char *report_order_title(const char *name, enum report_table table, const char *usual)
 {
 	const struct order *order = find_order(name);

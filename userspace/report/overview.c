@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* overview.c: parts of the text report that show at a glance: advice, and figures over time. */
+/* overview.c: the overview in the text report: advice, and figures over time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,12 +13,12 @@
 #include "units.h"
 
 enum { COLUMNS_MAX = TIMELINE_WINDOWS, COLUMNS_MIN = 8, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
-enum { TICKS_MIN = 16 }; /* of a busy CPU's timer in a column; of fewer, chance says how many */
+enum { TICKS_MIN = 16 }; /* timer ticks per column on a busy CPU; with fewer, noise dominates */
 
 int section_advice(const struct section *section)
 {
 	struct advice_list list = {.count = 0};
-	/* Its limits are meant for whole programs. */
+	/* The thresholds are meant for whole programs. */
 	int error = section->model->filter ? 0 : advice_find(section->model, &list);
 
 	if (!error && list.count)
@@ -31,7 +31,7 @@ int section_advice(const struct section *section)
 	return error;
 }
 
-/* Windows of the model put together until they fit the page and say more than chance does. */
+/* Windows of the model, merged until they fit the page and exceed the noise. */
 struct chart {
 	struct window columns[COLUMNS_MAX];
 	size_t count;
@@ -58,12 +58,12 @@ static void make_chart(const struct section *section, struct chart *chart)
 	chart->step_s = (double)timeline->step_ns * (double)together / 1e9;
 }
 
-/* A line of the chart; `text` says the greatest value. Nothing is printed where there is none. */
+/* A line of the chart; `text` prints the maximum. A line without values is left out. */
 struct line {
 	const char *label, *stream;
 	double (*value)(const struct window *window, const struct chart *chart);
 	void (*print)(double most, char *out, size_t size);
-	bool lasts; /* a state, that goes on until the next one: heap, memory */
+	bool lasts; /* a state that lasts until the next value: heap, memory */
 };
 
 static double alloc_rate(const struct window *window, const struct chart *chart)
@@ -83,7 +83,10 @@ static double gc_cpus(const struct window *window, const struct chart *chart)
 
 static double pause_share(const struct window *window, const struct chart *chart)
 {
-	/* Where those of which only sums are known lie is not. */
+	/*
+	 * The position of collections that are known only as sums is unknown, so a share
+	 * may exceed 1.
+	 */
 	return fmin((double)window->pause_ns / 1e9 / chart->step_s, 1);
 }
 
@@ -176,7 +179,7 @@ int section_timeline(const struct section *section)
 	if (!timeline || !timeline->step_ns)
 		return 0;
 	make_chart(section, &chart);
-	/* A glance at a few columns says nothing. */
+	/* Too few columns show nothing. */
 	if (chart.count < COLUMNS_MIN)
 		return 0;
 	page_heading(section->page, "Over time");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* page.c: text that keeps to a width: headings and paragraphs. */
+/* page.c: prints headings and paragraphs within a given width. */
 #include "page.h"
 
 #include <stdarg.h>
@@ -43,7 +43,7 @@ void page_heading(const struct page *page, const char *title)
 	page_paragraph(page, STYLE_HEADING, 0, "%s", title);
 }
 
-/* Prints at most `room` columns of a word; returns what is left of it. */
+/* Prints at most `room` columns of a word; returns the rest of the word. */
 static const char *print_part(FILE *out, const char *word, const char *end, int room)
 {
 	uint32_t character;
@@ -75,7 +75,7 @@ static int part_width(const char *word, const char *end)
 	return width;
 }
 
-/* Where the word at `text` ends. A number and its unit are not torn apart: "12.3 ms". */
+/* The end of the word at `text`. A number and its unit stay together: "12.3 ms". */
 static const char *word_end(const char *text)
 {
 	const char *end = text + strcspn(text, " ");
@@ -86,7 +86,10 @@ static const char *word_end(const char *text)
 	return end;
 }
 
-/* Words from `text` on lines of at most `width` columns, each beginning with `indent` spaces. */
+/*
+ * Prints the words of `text` on lines of at most `width` columns, each indented by `indent`
+ * spaces.
+ */
 static void print_words(FILE *out, int width, int indent, const char *text)
 {
 	int column = indent;
@@ -126,7 +129,7 @@ void page_paragraph(const struct page *page, enum style style, int indent, const
 	va_end(arguments);
 	if (size < 0)
 		return;
-	/* Lines beyond this are hard to read. */
+	/* Longer lines are hard to read. */
 	if (width > PARAGRAPH_WIDTH_MAX && style != STYLE_HEADING)
 		width = PARAGRAPH_WIDTH_MAX;
 	fputs(style_begin(page, style), page->out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* page.h: text that keeps to a width: headings, paragraphs, tables. */
+/* page.h: prints headings, paragraphs and tables within a given width. */
 #ifndef GCPROF_PAGE_H
 #define GCPROF_PAGE_H
 
@@ -15,45 +15,45 @@ struct page {
 
 enum style { STYLE_PLAIN, STYLE_HEADING, STYLE_DIM, STYLE_WARNING };
 
-/* Columns that a text takes on a terminal; it must be UTF-8. */
+/* Columns of a UTF-8 text on a terminal. */
 int text_width(const char *text);
 
-/* An empty line, then a heading. */
+/* Prints an empty line and a heading. */
 void page_heading(const struct page *page, const char *title);
 
-/* A paragraph, broken between words; its lines begin with `indent` spaces. */
+/* Prints a paragraph, broken between words, each line indented by `indent` spaces. */
 void page_paragraph(const struct page *page, enum style style, int indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A text on one line, which ends in … where there is no room for all of it. */
+/* Prints a text on one line; if it does not fit, it ends with an ellipsis. */
 void page_line(const struct page *page, enum style style, int indent, const char *text);
 
 struct column {
 	const char *top, *title; /* two lines of heading; top may be NULL */
-	bool left;               /* else aligned to the right */
-	int drop;                /* the highest is left out first where room is short; 0: never */
-	int flexible;            /* > 0: may be cut in the middle down to so many columns */
+	bool left;               /* otherwise right-aligned */
+	int drop;                /* order of dropping if space is short, highest first; 0: never */
+	int flexible;            /* > 0: may be cut in the middle, down to this many columns */
 };
 
 struct table;
 
-/* `columns` is borrowed until table_free. NULL: no memory. */
+/* `columns` is borrowed until table_free(). NULL: no memory. */
 struct table *table_create(const struct column *columns, size_t n_columns);
 
 /*
- * Fills in the next cell, row by row. Text is copied and cut in the middle if too
- * long; NULL is shown as "-". A column of nothing else is left out. Memory that
- * runs out is reported by table_print.
+ * Fills the next cell, row by row. Text is copied, and cut in the middle if it is too long;
+ * NULL is shown as "-". A column with only such cells is left out. table_print() reports
+ * lack of memory.
  */
 void table_cell(struct table *table, const char *text);
 
-/* A paragraph below the row whose last cell was filled in; the text is copied. */
+/* Adds a paragraph below the row of the last cell; the text is copied. */
 void table_note(struct table *table, const char *text);
 
-/* Is there room for a column, and something in it? Once all cells are there. */
+/* Whether a column has room and contents. To be called when all cells are filled. */
 bool table_shows(const struct table *table, const struct page *page, size_t column);
 
-/* Indented by 2 spaces. 0 or -ENOMEM. */
+/* Prints the table, indented by 2 spaces. 0 or -ENOMEM. */
 int table_print(const struct table *table, const struct page *page);
 void table_free(struct table *table); /* NULL is allowed */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pauses.c: the longest pauses: who caused them, and what they held up. */
+/* pauses.c: the longest pauses: what caused them and what they delayed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 
-/* A smaller part of what a collection dealt with is not its cause. */
+/* A site with a smaller share of a collection's work is not shown as its cause. */
 #define SHARE_SHOWN 0.05
 
 static const char *kind_name(unsigned kind)
@@ -87,13 +87,13 @@ static void write_call(FILE *out, const struct pause_call *call)
 		fprintf(out, " of its %s", unit_time((double)call->duration_ns).text);
 }
 
-/* A list in words: each item begins with this. */
+/* The separator before an item of the list. */
 static const char *item(FILE *out)
 {
 	return ftell(out) > 0 ? "; " : "During the pause: ";
 }
 
-/* The calls of which a good part lay in the pause, one by one. Returns how many. */
+/* Lists calls that overlap a good part of the pause; returns their number. */
 static uint64_t write_calls(FILE *out, const struct model_pause *pause)
 {
 	uint64_t calls = 0;
@@ -110,8 +110,8 @@ static uint64_t write_calls(FILE *out, const struct model_pause *pause)
 	return calls;
 }
 
-/* What other threads did, or could not go on with. */
-static void write_meanwhile(FILE *out, const struct model_pause *pause)
+/* Lists the activity and the delays of other threads. */
+static void write_other_threads(FILE *out, const struct model_pause *pause)
 {
 	uint64_t rest = pause->sums.calls - pause->sums.futex_calls - write_calls(out, pause);
 
@@ -128,7 +128,7 @@ static void write_meanwhile(FILE *out, const struct model_pause *pause)
 		fputc('.', out);
 }
 
-/* The reason of a wait, in words. */
+/* The reason of a wait in words. */
 static const char *why(const struct pause_call *wait)
 {
 	static const char *const words[][2] = {
@@ -144,7 +144,7 @@ static const char *why(const struct pause_call *wait)
 	return wait->text;
 }
 
-/* "41.4 ms", or "41.4 ms, at most 8.51 ms at a time" where there were several. */
+/* "41.4 ms", or "41.4 ms, at most 8.51 ms at a time" for several spans. */
 static void write_span(FILE *out, uint64_t all, uint64_t longest)
 {
 	fprintf(out, "%s", unit_time((double)all).text);
@@ -152,7 +152,7 @@ static void write_span(FILE *out, uint64_t all, uint64_t longest)
 		fprintf(out, ", at most %s at a time", unit_time((double)longest).text);
 }
 
-/* Where a pause is long that was little work. */
+/* Explains a pause in which the collecting thread did little work. */
 static void write_own(FILE *out, const struct model_pause *pause)
 {
 	double least = SHARE_SHOWN * (double)pause->pause_ns;
@@ -171,7 +171,7 @@ static void write_own(FILE *out, const struct model_pause *pause)
 	}
 }
 
-/* Where system calls were not traced all the time, that there are none says little. */
+/* Without tracing, an empty list of system calls means little. */
 static void write_untraced(FILE *out, const struct model_pause *pause)
 {
 	double untraced = (double)pause->pause_ns - (double)pause->sums.traced_ns;
@@ -181,7 +181,7 @@ static void write_untraced(FILE *out, const struct model_pause *pause)
 			unit_time(untraced).text);
 }
 
-/* A sentence of its own below the row, if there is one. */
+/* Adds a note below the row if `write` prints anything. */
 static int note(struct table *table, const struct model_pause *pause,
 		void (*write)(FILE *out, const struct model_pause *pause))
 {
@@ -222,7 +222,7 @@ static void pause_row(const struct section *section, struct table *table,
 	table_cell(table, thread);
 }
 
-/* Pauses that were mostly something else than work, as far as the timer tells. */
+/* Points out pauses that were mostly not work, according to the timer. */
 static void explain(const struct section *section, size_t rows)
 {
 	size_t idle = 0;
@@ -267,7 +267,7 @@ int section_pauses(const struct section *section)
 	for (size_t i = 0; i < rows; i++) {
 		pause_row(section, table, &model->pauses[i]);
 		error |= note(table, &model->pauses[i], write_cause);
-		error |= note(table, &model->pauses[i], write_meanwhile);
+		error |= note(table, &model->pauses[i], write_other_threads);
 		error |= note(table, &model->pauses[i], write_own);
 		if (model->tracing.gaps)
 			error |= note(table, &model->pauses[i], write_untraced);

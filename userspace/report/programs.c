@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* programs.c: what each program took, where several were recorded. */
+/* programs.c: the table of programs, if several were recorded. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "sections.h"
 #include "units.h"
 
-/* Where calls were not always traced, the parts of programs are estimates, too. */
+/* If calls were not always traced, the figures of programs are estimates, too. */
 static void calls_cell(const struct section *section, struct table *table, double calls)
 {
 	bool estimated = section->model->tracing.estimated;
@@ -51,7 +51,7 @@ int section_programs(const struct section *section)
 	const struct model *model = section->model;
 	struct table *table;
 
-	/* Of one alone, the report as a whole tells. */
+	/* With a single program, the report already shows its figures. */
 	if (model->n_programs < 2 && !section->parts)
 		return 0;
 	section_title(section, TABLE_PROGRAMS, "Programs", model->n_programs,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* progress.c: how far a profile is read, for a person who waits at a terminal. */
+/* progress.c: shows on a terminal how much of a profile was read. */
 #include "../util/memory.h"
 #include "../util/monotonic.h"
 #include "progress.h"
@@ -18,12 +18,12 @@ struct progress {
 	struct source source;
 	struct source *inner;
 	uint64_t size, done;
-	uint64_t next; /* when to tell again, CLOCK_MONOTONIC ns */
+	uint64_t next; /* time of the next update, CLOCK_MONOTONIC ns */
 	int fd;
 	bool shown;
 };
 
-/* What a terminal refuses is not worth an error. */
+/* A failed write to the terminal is ignored. */
 static void say(const struct progress *progress, const char *text)
 {
 	ssize_t ignored = write(progress->fd, text, strlen(text));
@@ -83,7 +83,7 @@ struct source *progress_wrap(struct source *inner, uint64_t size, int fd, uint64
 	return &progress->source;
 }
 
-/* A terminal that can erase a line. */
+/* Whether standard error is a terminal that can erase a line. */
 static bool is_wanted(bool prints)
 {
 	const char *term = getenv("TERM");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* progress.h: how far a profile is read, for a person who waits at a terminal. */
+/* progress.h: shows on a terminal how much of a profile was read. */
 #ifndef GCPROF_PROGRESS_H
 #define GCPROF_PROGRESS_H
 
@@ -9,16 +9,16 @@
 #include "../profile/source.h"
 
 /*
- * Opens a profile as source_file_open() does. If standard error is a terminal, a line there
- * tells how much is read once it takes longer than half a second; it is gone when the source
- * is closed. `prints`: standard output is written to meanwhile, so that nothing is printed if that
- * is a terminal, too.
+ * Opens a profile like source_file_open(). If reading takes longer than half a second and
+ * standard error is a terminal, a line there shows the progress until the source is closed.
+ * `prints`: the caller writes to standard output meanwhile, so if that is a terminal, too,
+ * no line is shown.
  */
 int progress_open(const char *path, bool prints, struct source **out);
 
 /*
- * Takes over `inner`, which has `size` bytes; tells on `fd`, a terminal, once `after_ns` have
- * gone by. NULL: no memory, and `inner` is as it was.
+ * Takes over `inner`, which has `size` bytes; shows progress on the terminal `fd` after
+ * `after_ns`. NULL: no memory, and the caller still owns `inner`.
  */
 struct source *progress_wrap(struct source *inner, uint64_t size, int fd, uint64_t after_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report.h: a model as text for people and as JSON for programs. */
+/* report.h: a model as text and as JSON. */
 #ifndef GCPROF_REPORT_H
 #define GCPROF_REPORT_H
 
@@ -10,7 +10,7 @@
 
 #include "../model/model.h"
 
-/* Parts that can be asked for alone. */
+/* Parts that can be requested separately. */
 enum report_part {
 	PART_FUNCTIONS = 1 << 0,
 	PART_GC = 1 << 1,
@@ -30,28 +30,31 @@ enum report_part {
 struct report_options {
 	int width;        /* columns; no line is longer */
 	bool colour;      /* escape sequences for a terminal */
-	bool bare;        /* without what was recorded, where parts are asked for */
-	bool verbose;     /* with how the figures came about */
-	uint64_t top;     /* rows of a table at most; 0: the usual number in text, all in JSON */
-	unsigned parts;   /* of enum report_part; 0: the usual report, all of it in JSON */
-	const char *sort; /* as given to report_sort(), for titles; NULL: the usual order */
-	const char *histogram; /* name of a system call: for PART_HISTOGRAM */
+	bool bare;        /* if parts are requested, without the facts about the recording */
+	bool verbose;     /* with details on how the figures were obtained */
+	uint64_t top;     /* maximum rows of a table; 0: the default number in text, all in JSON */
+	unsigned parts;   /* of enum report_part; 0: the default report, everything in JSON */
+	const char *sort; /* as passed to report_sort(), for titles; NULL: the default order */
+	const char *histogram; /* name of a system call, for PART_HISTOGRAM */
 };
 
 #define REPORT_WIDTH_MIN 60
 #define REPORT_WIDTH_MAX 1000
 
-/* Writes all of it; errors of `out` stick to it (ferror). 0 or -ENOMEM. */
+/* Writes the report. 0 or -ENOMEM; check `out` with ferror() for write errors. */
 int report_text(const struct model *model, const struct report_options *options, FILE *out);
 int report_json(const struct model *model, const struct report_options *options, FILE *out);
 
-/* What report_json() writes; NULL: no memory. */
+/* The object that report_json() writes; NULL: no memory. */
 json_t *report_object(const struct model *model, const struct report_options *options);
 
-/* Sorts the tables that know this order; the others stay. 0, -EINVAL (no such order), -ENOMEM. */
+/*
+ * Sorts the tables that support this order; the others keep theirs. 0, -EINVAL (no such
+ * order), -ENOMEM.
+ */
 int report_sort(struct model *model, const char *name);
 bool report_order_exists(const char *name);
-const char *report_orders(void); /* all of them, as a list in words */
+const char *report_orders(void); /* all names, as a list in words */
 
 enum report_table {
 	TABLE_FUNCTIONS,

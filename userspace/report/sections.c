@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sections.c: the tables of the text report. */
+/* sections.c: tables of the text report. */
 #include "sections.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
-/* How many of the rows that are shown have each name. NULL: no memory. */
+/* Counts the visible rows per name. NULL: no memory. */
 static struct map *count_names(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -34,7 +34,7 @@ static struct map *count_names(const struct section *section)
 	return names;
 }
 
-/* With its module where the name alone does not say which function that is. */
+/* Adds the module to a name that is not unique. */
 static void name_cell(struct table *table, const struct map *names,
 		      const struct model_function *row)
 {
@@ -78,7 +78,7 @@ static void function_row(const struct section *section, struct table *table,
 
 enum { FUNCTION_SURVIVED = 6, FUNCTION_GC_SELF, FUNCTION_GC, FUNCTION_SYSCALLS };
 
-/* Explains the columns that are there. */
+/* Explains the visible columns. */
 static int print_functions(const struct section *section, struct table *table)
 {
 	bool survival = table_shows(table, section->page, FUNCTION_SURVIVED);
@@ -146,8 +146,8 @@ int section_functions(const struct section *section)
 	return print_functions(section, table);
 }
 
-/* How those were counted that a filter selects. */
-static void tell_selection(const struct section *section)
+/* Explains how selected calls were counted. */
+static void note_selection(const struct section *section)
 {
 	const struct model *model = section->model;
 
@@ -170,13 +170,13 @@ static void tell_selection(const struct section *section)
 			plural((uint64_t)model->calls_left_out, "call[ is|s are]").text);
 }
 
-/* For how long they were traced, if that was not always. */
-static void tell_tracing(const struct section *section)
+/* Reports how long calls were traced, unless it was always. */
+static void note_tracing(const struct section *section)
 {
 	const struct model_tracing *tracing = &section->model->tracing;
 
 	if (section->model->filter)
-		tell_selection(section);
+		note_selection(section);
 	if (!tracing->gaps || section->model->filter)
 		return;
 	page_paragraph(section->page, STYLE_WARNING, 2,
@@ -239,7 +239,7 @@ int section_syscalls(const struct section *section)
 		return 0;
 	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
 		      "longest in total first");
-	tell_tracing(section);
+	note_tracing(section);
 	if (!model->n_syscalls) {
 		if (model->calls_left_out <= 0)
 			page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
@@ -267,7 +267,7 @@ int section_syscalls(const struct section *section)
 	return section_table(section, table);
 }
 
-/* With a filter, those that something is selected of: whatever the order, they come first. */
+/* With a filter, the threads with selected samples; they come first in any order. */
 static size_t count_threads(const struct model *model)
 {
 	size_t count = model->n_threads;
@@ -286,7 +286,7 @@ static bool is_one_of_several(const struct model *model, const char *program)
 	return false;
 }
 
-/* Processes of one program are distinguished by their command lines or titles. */
+/* Command lines or titles distinguish processes of the same program. */
 static void thread_name_cell(const struct section *section, struct table *table,
 			     const struct model_thread *row)
 {

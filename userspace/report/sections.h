@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sections.h: private: the parts of the text report. */
+/* sections.h: private: the sections of the text report. */
 #ifndef GCPROF_SECTIONS_H
 #define GCPROF_SECTIONS_H
 
@@ -9,14 +9,14 @@
 struct section {
 	const struct model *model;
 	const struct page *page;
-	uint64_t top; /* rows of a table at most */
+	uint64_t top; /* maximum rows of a table */
 	bool verbose;
-	unsigned parts;        /* asked for alone; 0: the usual ones */
-	const char *sort;      /* NULL: the usual order */
+	unsigned parts;        /* requested parts; 0: the default ones */
+	const char *sort;      /* NULL: the default order */
 	const char *histogram; /* of this system call */
 };
 
-/* Each prints one part; 0 or -ENOMEM. */
+/* Each prints one section; 0 or -ENOMEM. */
 int section_head(const struct section *section);
 int section_summary(const struct section *section);
 int section_advice(const struct section *section);
@@ -39,19 +39,19 @@ int section_programs(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
 
-/* Why collections begin, by the number of gc_begin; NULL: unknown. */
+/* A reason of collections, by its number in gc_begin; NULL: unknown. */
 const char *section_reason(unsigned reason);
 
-/* The recorded command, on one line. */
+/* Prints the recorded command on one line. */
 void section_command(const struct page *page, enum style style, int indent,
 		     const struct model_run *run);
 
-/* The state of a stream, NULL if there is no such stream. */
+/* The state of a stream; NULL: no such stream. */
 const struct model_stream *section_stream(const struct section *section, const char *name);
 
 /*
- * True if the stream was recorded. If not, and the part was asked for alone, prints a
- * heading and why not: else the top of the report has said so.
+ * True if the stream was recorded. If not, and the part was requested, prints a heading and
+ * the reason; otherwise the head of the report has shown it.
  */
 bool section_recorded(const struct section *section, const char *name, const char *title);
 
@@ -59,7 +59,7 @@ bool section_recorded(const struct section *section, const char *name, const cha
 void section_title(const struct section *section, enum report_table table, const char *what,
 		   size_t rows, const char *order);
 
-/* Cells of tables: "-" where there is nothing. */
+/* Table cells; "-" if there is no value. */
 void cell_time(struct table *table, double ns);
 void cell_bytes(struct table *table, double bytes);
 void cell_count(struct table *table, uint64_t count);
@@ -68,7 +68,7 @@ void cell_margin(struct table *table, const struct estimate *estimate);
 void cell_survived(struct table *table, const struct estimate *share);
 void cell_age(struct table *table, const struct life *life);
 
-/* Prints and frees. 0 or -ENOMEM. */
+/* Prints and frees the table. 0 or -ENOMEM. */
 int section_table(const struct section *section, struct table *table);
 
 size_t section_rows(const struct section *section, size_t rows);

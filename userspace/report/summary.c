@@ -43,8 +43,8 @@ static void describe_end(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "recording ended with an error");
 }
 
-/* Of a part of a profile: what there is to be reported. */
-static void tell_part(const struct section *section, const char *why)
+/* Warns that the report covers only part of the recording. */
+static void warn_partial(const struct section *section, const char *why)
 {
 	double duration = (double)section->model->run.duration;
 
@@ -67,11 +67,13 @@ static void warn_of_state(const struct section *section)
 			       ": this report covers the part before it.",
 			       model->status.bytes);
 	else if (model->state == PROFILE_LARGE)
-		tell_part(section, "Only the beginning of this profile was read: all of it needs "
-				   "more memory than GCPROF_MEMORY allows.");
+		warn_partial(section,
+			     "Only the beginning of this profile was read: all of it needs "
+			     "more memory than GCPROF_MEMORY allows.");
 	else if (model->state != PROFILE_COMPLETE)
-		tell_part(section, "The end of this profile is missing: the recorder was killed, "
-				   "or the file was cut off.");
+		warn_partial(section,
+			     "The end of this profile is missing: the recorder was killed, "
+			     "or the file was cut off.");
 }
 
 static void print_merged(const struct section *section)
@@ -162,7 +164,7 @@ static bool is_among(const struct model_runtime *row, const struct model_runtime
 	return false;
 }
 
-/* Each once, though several processes may have it. */
+/* Each runtime is printed once, even if several processes have it. */
 static void print_runtimes(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -184,7 +186,7 @@ static void print_runtimes(const struct section *section)
 
 #define UNASKED "not asked for: "
 
-/* Missing for a reason that is given in words; what switches a stream on is no such reason. */
+/* True if a stream is missing for a reason other than not having been requested. */
 static bool is_missing(const struct model_stream *stream)
 {
 	return !stream->attached && stream->why_not &&
@@ -212,7 +214,7 @@ static void print_unasked_streams(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "not enabled: %s", text);
 }
 
-/* Streams that are missing for the same reason stand together. */
+/* Streams that are missing for the same reason are listed together. */
 static void print_missing_streams(const struct section *section)
 {
 	const struct model_stream *streams = section->model->streams;
@@ -253,7 +255,7 @@ int section_head(const struct section *section)
 	const struct model_run *run = &section->model->run;
 
 	section_command(section->page, STYLE_HEADING, 0, run);
-	/* Of several the names stand in place of a command already. */
+	/* With several processes, their names already replace the command. */
 	if (run->attached && !(run->n_command == 1 && strcmp(run->command[0], run->attached) == 0))
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
 	warn_of_state(section);
@@ -275,18 +277,18 @@ static bool is_recorded(const struct section *section, const char *name)
 	return stream && stream->attached;
 }
 
-/* What ran were several programs, or one that is several processes. */
+/* Whether several programs ran, or one program in several processes. */
 static bool several(const struct model *model)
 {
 	return model->n_programs > 1 || (model->n_programs && model->programs[0].processes > 1);
 }
 
-#define NO_SAMPLES_TOLD 0.02 /* of CPU time: less may be chance */
+#define NO_SAMPLES_SHOWN 0.02 /* of CPU time; a smaller share may be chance */
 
-#define QUEUED_TOLD 0.02 /* of CPU time: on any machine something runs now and then */
+#define QUEUED_SHOWN 0.02 /* of CPU time; a little is normal on any machine */
 
-/* What of the CPU time the runtime had. */
-static void tell_work(const struct model_cpu *cpu, FILE *out)
+/* Describes the runtime's share of the CPU time. */
+static void print_work(const struct model_cpu *cpu, FILE *out)
 {
 	double all = (double)cpu->on_cpu_ns, beside = (double)cpu->work_ns[WORK_COLLECTOR];
 	double collector = model_collector_ns(cpu), compiler = (double)cpu->work_ns[WORK_COMPILER];
@@ -301,7 +303,7 @@ static void tell_work(const struct model_cpu *cpu, FILE *out)
 			unit_percent(compiler / all).text);
 }
 
-static void tell_cpu(const struct section *section, FILE *out)
+static void print_cpu(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
@@ -321,19 +323,19 @@ static void tell_cpu(const struct section *section, FILE *out)
 	if (wall > 0 && model->cpu.kernel_ns)
 		fprintf(out, ", %s of it in the kernel",
 			unit_percent((double)model->cpu.kernel_ns / cpu).text);
-	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_TOLD * cpu)
+	if (wall > 0 && (double)model->cpu.no_samples_ns > NO_SAMPLES_SHOWN * cpu)
 		fprintf(out,
 			", %s without timer samples, mostly in the kernel with "
 			"interrupts off",
 			unit_percent((double)model->cpu.no_samples_ns / cpu).text);
 	fprintf(out, wall > 0 ? ")." : ".");
-	if ((double)model->cpu.queued_ns > QUEUED_TOLD * cpu)
+	if ((double)model->cpu.queued_ns > QUEUED_SHOWN * cpu)
 		fprintf(out, " Threads were ready to run but had no CPU for another %s.",
 			unit_time((double)model->cpu.queued_ns).text);
-	tell_work(&model->cpu, out);
+	print_work(&model->cpu, out);
 }
 
-static void tell_collections(const struct section *section, FILE *out)
+static void print_collections(const struct section *section, FILE *out)
 {
 	const struct model_gc *gc = &section->model->gc;
 	uint64_t count = model_gc_count(gc);
@@ -352,7 +354,7 @@ static void tell_collections(const struct section *section, FILE *out)
 	if (gc->processes > 1)
 		fprintf(out, " in %s processes", unit_count(gc->processes).text);
 	fprintf(out, " took %s", unit_time(pauses).text);
-	/* Side by side they may take more than there is. */
+	/* Pauses of several processes overlap, so a share of wall time would be misleading. */
 	if (gc->processes > 1)
 		fprintf(out, " together");
 	else if (wall > 0)
@@ -360,7 +362,7 @@ static void tell_collections(const struct section *section, FILE *out)
 	fprintf(out, ".");
 }
 
-static void tell_cycles(const struct section *section, FILE *out)
+static void print_cycles(const struct section *section, FILE *out)
 {
 	const struct model_pauses *cycles = &section->model->gc.concurrent;
 	double wall = (double)section->model->run.wall;
@@ -373,7 +375,7 @@ static void tell_cycles(const struct section *section, FILE *out)
 		unit_percent((double)cycles->total_ns / wall).text);
 }
 
-static void tell_allocation(const struct section *section, FILE *out)
+static void print_allocation(const struct section *section, FILE *out)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
 	const struct estimate *bytes = &alloc->bytes;
@@ -387,7 +389,7 @@ static void tell_allocation(const struct section *section, FILE *out)
 	}
 	if (!alloc->samples) {
 		fprintf(out, " No allocation was sampled");
-		/* Without a sample the period of a runtime's own sampler is not known. */
+		/* The period of a runtime's own sampler is unknown without samples. */
 		if (bytes->high > 0)
 			fprintf(out, "; the total is likely less than %s",
 				unit_bytes(bytes->high).text);
@@ -403,8 +405,8 @@ static void tell_allocation(const struct section *section, FILE *out)
 		plural((uint64_t)ceil(alloc->objects.value), "[|s]").text);
 }
 
-/* An estimate with its interval; without a filter, how long calls were traced. */
-static void tell_estimated_calls(const struct model *model, FILE *out)
+/* An estimate with its interval; without a filter, also how long calls were traced. */
+static void print_estimated_calls(const struct model *model, FILE *out)
 {
 	const struct model_tracing *tracing = &model->tracing;
 
@@ -418,7 +420,7 @@ static void tell_estimated_calls(const struct model *model, FILE *out)
 		unit_time((double)model->syscall_ns).text);
 }
 
-static void tell_syscalls(const struct section *section, FILE *out)
+static void print_syscalls(const struct section *section, FILE *out)
 {
 	const struct model *model = section->model;
 	const struct model_tracing *tracing = &model->tracing;
@@ -428,7 +430,7 @@ static void tell_syscalls(const struct section *section, FILE *out)
 	if (model->calls_left_out > 0 && !model->syscall_count)
 		fprintf(out, " The number of selected system calls is unknown");
 	else if (tracing->estimated)
-		tell_estimated_calls(model, out);
+		print_estimated_calls(model, out);
 	else
 		fprintf(out, " %s system call%s took %s including waiting",
 			unit_count(model->syscall_count).text,
@@ -460,7 +462,10 @@ static void print_bar(const struct section *section, const char *label, double n
 		unit_percent(ns / whole).text, bar);
 }
 
-/* Of the CPU time, or of the wall time where that is longer (one thread that waits at times). */
+/*
+ * Shares of the CPU time, or of the wall time if that is longer (one thread that waits at
+ * times).
+ */
 static void print_bars(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -475,7 +480,7 @@ static void print_bars(const struct section *section)
 	print_bar(section, "collector, on the CPU", gc, whole);
 	print_bar(section, "compiler, on the CPU", compiler, whole);
 	print_bar(section, "gcprof's own BPF programs", own, whole);
-	/* What waited is not selected by any filter but one by time. */
+	/* Only a filter by time could select waiting time. */
 	if (!model->filter)
 		print_bar(section, "off CPU: blocked or waiting to run", wall - cpu, whole);
 }
@@ -488,11 +493,11 @@ int section_summary(const struct section *section)
 
 	if (!out)
 		return -ENOMEM;
-	tell_cpu(section, out);
-	tell_collections(section, out);
-	tell_cycles(section, out);
-	tell_allocation(section, out);
-	tell_syscalls(section, out);
+	print_cpu(section, out);
+	print_collections(section, out);
+	print_cycles(section, out);
+	print_allocation(section, out);
+	print_syscalls(section, out);
 	if (fclose(out) != 0) {
 		free(text);
 		return -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* table.c: tables that fit a width: columns are left out, long texts are shortened. */
+/* table.c: fits tables to a width: leaves out columns and shortens long texts. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* A column in which no row has anything to say: a stream that was not recorded, say. */
+/* A column without any value, such as that of a stream that was not recorded. */
 static bool is_blank(const struct table *table, size_t column)
 {
 	for (size_t i = column; i < table->n_cells; i += table->n_columns)
@@ -100,7 +100,7 @@ static bool is_blank(const struct table *table, size_t column)
 	return table->n_cells > 0;
 }
 
-/* What a column would take if there were room. */
+/* The width of a column with unlimited space. */
 static int natural_width(const struct table *table, size_t column)
 {
 	const struct column *head = &table->columns[column];
@@ -118,7 +118,7 @@ static int least_width(const struct table *table, const int *natural, size_t col
 	return flexible ? smaller(flexible, natural[column]) : natural[column];
 }
 
-/* Shares what is left among the columns that would take more. */
+/* Distributes the remaining space among the columns that need more. */
 static void widen(struct layout *layout, const int *natural, size_t n, int room)
 {
 	bool wanted = true;
@@ -160,7 +160,7 @@ static void lay_out(const struct table *table, int width, struct layout *layout)
 		layout->widths[victim] = 0;
 	}
 	widen(layout, natural, table->n_columns, room);
-	/* Still too wide although nothing may be left out: the flexible ones give way. */
+	/* Still too wide, and nothing more can be left out: flexible columns shrink further. */
 	for (size_t i = 0; i < table->n_columns && room < 0; i++) {
 		grow = table->columns[i].flexible
 			       ? smaller(-room, greater(layout->widths[i] - 1, 0))
@@ -170,7 +170,7 @@ static void lay_out(const struct table *table, int width, struct layout *layout)
 	}
 }
 
-/* Bytes of `text` that take at most `width` columns, from its beginning. */
+/* Bytes of the longest prefix of `text` that takes at most `width` columns. */
 static size_t head_bytes(const char *text, int width)
 {
 	size_t size = strlen(text), at = 0, length;
@@ -185,7 +185,7 @@ static size_t head_bytes(const char *text, int width)
 	return at;
 }
 
-/* And from its end: where they begin. */
+/* Start of the longest suffix that takes at most `width` columns. */
 static size_t tail_start(const char *text, int width)
 {
 	size_t skip = 0, size = strlen(text), length;
@@ -200,7 +200,7 @@ static size_t tail_start(const char *text, int width)
 	return skip;
 }
 
-/* The parenthesis that the last character closes; NULL if that is none. */
+/* The opening parenthesis that matches the last character; NULL: that is not a parenthesis. */
 static const char *find_opening(const char *text)
 {
 	int depth = 0;
@@ -214,8 +214,8 @@ static const char *find_opening(const char *text)
 }
 
 /*
- * The name of a C++ function without the types that it takes and, of a template, returns; a copy
- * of anything else. NULL: no memory.
+ * The name of a C++ function without its parameter types and, for a template, the return
+ * type; a copy of any other text. NULL: no memory.
  */
 static char *drop_types(const char *text)
 {
@@ -238,8 +238,10 @@ static bool is_part(char c)
 	return islower((unsigned char)c) || isdigit((unsigned char)c) || c == '_';
 }
 
-/* Is this the begin of a package's part of a name with a class, as java in java.util.Map.put? A
- * package that is one word, as those of Go, stays. */
+/*
+ * The length of a package component at `at` in a name with a class, such as java in
+ * java.util.Map.put; 0: none. A package of a single word, as in Go, is kept.
+ */
 static size_t package_part(const char *text, const char *at)
 {
 	bool first = at == text || at[-1] == ' ';
@@ -257,8 +259,10 @@ static size_t package_part(const char *text, const char *at)
 	return 0;
 }
 
-/* Packages become their first letters, from the left, until the text fits: what a class and a
- * method are called says more. */
+/*
+ * Abbreviates packages to their first letters, from the left, until the text fits: the
+ * names of class and method matter more.
+ */
 static void shorten_packages(char *text, int width)
 {
 	int excess = text_width(text) - width;
@@ -273,7 +277,7 @@ static void shorten_packages(char *text, int width)
 	}
 }
 
-/* The beginning of a name says more than its end: it gets three fifths. */
+/* The start of a name matters more than its end and gets three fifths. */
 static void print_cut(FILE *out, const char *text, int width)
 {
 	int head = (width - 1) * 3 / 5, tail = width - 1 - head;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* terminal.c: how wide to print, and whether in colour. */
+/* terminal.c: the width of the output, and whether to use colour. */
 #include "terminal.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* terminal.h: how wide to print, and whether in colour. */
+/* terminal.h: the width of the output, and whether to use colour. */
 #ifndef GCPROF_TERMINAL_H
 #define GCPROF_TERMINAL_H
 
 #include <stdbool.h>
 
-/* Columns of the terminal behind `fd`, else COLUMNS, else 100. */
+/* Columns of the terminal `fd`; otherwise COLUMNS, otherwise 100. */
 int terminal_width(int fd);
 
-/* A terminal, and neither NO_COLOR nor TERM=dumb says otherwise. */
+/* True for a terminal, unless NO_COLOR or TERM=dumb is set. */
 bool terminal_colour(int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text.c: the report for people: puts its parts together. */
+/* text.c: assembles the text report. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,7 +58,10 @@ int section_table(const struct section *section, struct table *table)
 	return error;
 }
 
-/* The order of the report. `part` 0: always there; else with the usual report or if asked for. */
+/*
+ * The order of the report. `part` 0: always printed; otherwise in the default report or on
+ * request.
+ */
 static const struct {
 	unsigned part;
 	bool usual;
@@ -89,7 +92,7 @@ static const struct {
 
 static bool is_wanted(size_t i, const struct report_options *options)
 {
-	/* A part alone still begins with what was recorded. */
+	/* A requested part is still preceded by the head. */
 	if (options->parts)
 		return parts[i].part & options->parts ||
 		       (parts[i].print == section_head && !options->bare);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* units.c: numbers as people read them. */
+/* units.c: formats numbers for people. */
 #include "units.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Three digits that count: 1.23, 12.3, 123. */
+/* Three significant digits: 1.23, 12.3, 123. */
 static void print_three(struct unit_text *out, double value, const char *unit)
 {
 	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* units.h: numbers as people read them. */
+/* units.h: formats numbers for people. */
 #ifndef GCPROF_UNITS_H
 #define GCPROF_UNITS_H
 
 #include <stdint.h>
 
-/* A short text by value, so that calls can stand in argument lists. */
+/* A short text, returned by value so that calls can be arguments of printf(). */
 struct unit_text {
 	char text[32];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.c: the tables about time off the CPU, and the figures about page faults. */
+/* waits.c: the tables on time off the CPU, and the figures on page faults. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void thread_row(struct table *table, const struct model_thread *row)
 	table_cell(table, row->name ? row->name : "?");
 }
 
-/* Where each thread's time went, in the order of the threads' own table. */
+/* Prints where each thread's time went, in the order of the table of threads. */
 static int print_threads(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -140,7 +140,7 @@ static int print_threads(const struct section *section)
 	return section_table(section, table);
 }
 
-/* Waits that are too short to be recorded are in the totals, but no function has them. */
+/* Waits that are too short to be recorded are in the totals, but not in any function. */
 static void tell_stacks(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -163,7 +163,7 @@ int section_off_cpu(const struct section *section)
 	const struct model_stream *stream = section_stream(section, "sched");
 	int error;
 
-	/* It is off unless asked for: no report is about what is not there. */
+	/* Recording waits is optional: a default report does not mention missing ones. */
 	if ((!stream || !stream->attached) && !section->parts)
 		return 0;
 	if (!section_recorded(section, "sched", "Off the CPU"))
@@ -175,7 +175,7 @@ int section_off_cpu(const struct section *section)
 	}
 	error = print_reasons(section);
 	error = error ? error : print_wakers(section);
-	/* The kernel's totals of threads cannot be divided by what a filter selects. */
+	/* A filter cannot divide the kernel's totals of threads. */
 	if (error || model->filter)
 		return error;
 	if (model->wait_ns)

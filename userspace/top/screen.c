@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* screen.c: a terminal that shows pages and reads single keys. */
 /*
- * Control sequences are those of ECMA-48, which every terminal of today has, and the other screen
- * of xterm.
+ * Uses the control sequences of ECMA-48, which every current terminal supports, and xterm's
+ * alternate screen.
  */
 #include "screen.h"
 

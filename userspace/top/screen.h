@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-/* Takes the terminal of standard input and output; given back at exit, too. A negative errno. */
+/*
+ * Takes over the terminal of standard input and output, until screen_close() or exit.
+ * Returns a negative errno on failure.
+ */
 int screen_open(void);
 void screen_close(void);
 
@@ -13,12 +16,12 @@ int screen_width(void);
 int screen_height(void);
 
 /*
- * Shows lines of text, which may have colours, and one at the bottom; what does not fit is left
- * out. One write: nothing flickers.
+ * Shows lines of text, which may contain colours, and a line at the bottom. Text that does
+ * not fit is left out. Uses a single write to avoid flicker.
  */
 void screen_show(const char *text, const char *bottom);
 
-/* The key that was pressed, 0: none. Sequences of other keys count as none. */
+/* The pressed key; 0: none. Escape sequences of special keys count as none. */
 int screen_key(void);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* segments.c: a recorder that writes short profiles one after the other into a folder of its own.
- */
+/* segments.c: a recorder that writes a series of short profiles into its own directory. */
 #include "segments.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@
 
 struct segments {
 	char folder[64], path[96], log[96];
-	unsigned number; /* of the last one handed out */
+	unsigned number; /* of the last profile returned */
 	int watch;       /* inotify */
 	int leash;       /* the keeper ends the recorder when this is closed */
 	pid_t keeper;
@@ -34,7 +33,7 @@ static int status_of(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The recorder's own process: what it and its program print goes into a file. */
+/* The recorder's process. Its output and its program's output go into a file. */
 static void record(const char *folder, char *const words[])
 {
 	char output[96], log[96];
@@ -61,9 +60,9 @@ static void record(const char *folder, char *const words[])
 }
 
 /*
- * Has the recorder's rights, which its caller gives up: starts it once the folder is known, and
- * ends it when the caller wants so or is gone. In a group of its own: Ctrl-C is the caller's
- * business.
+ * The keeper has the recorder's rights, which its caller gives up. It starts the recorder
+ * once the directory is known, and ends it when the caller asks for it or is gone. It has
+ * its own process group, so only the caller gets Ctrl-C.
  */
 static void keep(int leash, char *const words[])
 {
@@ -172,7 +171,7 @@ static void name(const struct segments *segments, unsigned number, char path[96]
 	snprintf(path, 96, "%s/part-%04u", segments->folder, number);
 }
 
-/* One is complete when the next one is there, or the recorder is not. */
+/* A profile is complete when the next one exists or the recorder has ended. */
 const char *segments_next(struct segments *segments)
 {
 	bool ended = segments_ended(segments);
@@ -185,14 +184,14 @@ const char *segments_next(struct segments *segments)
 	if (access(segments->path, R_OK) || (access(next, F_OK) && !ended))
 		return NULL;
 	segments->number++;
-	/* It is shown if there is no profile at all; a program may print without end. */
+	/* The log is shown only if there is no profile at all; it must not grow without limit. */
 	if (truncate(segments->log, 0))
 		return NULL;
 	return segments->path;
 }
 
-/* What the recorder and its program said. */
-static void tell_log(const struct segments *segments)
+/* Prints the output of the recorder and its program. */
+static void print_log(const struct segments *segments)
 {
 	FILE *log = fopen(segments->log, "re");
 	char text[4096];
@@ -208,14 +207,14 @@ int segments_finish(struct segments *segments, bool tell)
 {
 	int status;
 
-	/* The keeper sees it, and ends when the recorder has. */
+	/* The keeper notices, and exits after the recorder. */
 	close(segments->leash);
 	if (segments->keeper > 0 && !segments->ended &&
 	    waitpid(segments->keeper, &status, 0) == segments->keeper)
 		segments->status = status_of(status);
 	segments->ended = true;
 	if (tell)
-		tell_log(segments);
+		print_log(segments);
 	while (segments->number && segments_next(segments))
 		unlink(segments->path);
 	unlink(segments->log);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* html.c: one page that shows a profile in any browser, without a network. */
+/* html.c: exports one page that shows a profile in any browser, without a network. */
 /*
- * page.html, with one JSON object in it: the report's, the tree of calls with what each
- * node costs by itself, and when these costs arose. Names are the profile's: nothing of
- * them ends the script or has a meaning beyond its string.
+ * The page is page.html with one JSON object in it: the report, the call tree with the cost
+ * of each node itself, and the times of these costs. Names come from the profile and may be
+ * hostile: none can end the script or have a meaning outside its string.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ enum {
 	MOMENTS_MAX = 500000 /* about 7 MB */
 };
 
-/* page.html, ended by a zero. */
+/* page.html, zero-terminated. */
 __asm__(".pushsection .rodata\n"
 	".globl html_page\n"
 	".hidden html_page\n"
@@ -35,13 +35,13 @@ extern const char html_page[];
 static const char data_mark[] = "@DATA@";
 
 struct html_job {
-	struct export_job job; /* first */
+	struct export_job job; /* must be first */
 	struct call_builder builder;
 	struct call_tree calls;
 	struct call_moments moments;
 };
 
-/* Less-than signs stand in strings only; written so they end no script. */
+/* Less-than signs occur only in strings; escaped, they cannot end the script. */
 static int put_piece(const char *text, size_t size, void *context)
 {
 	while (size) {
@@ -58,7 +58,7 @@ static int put_piece(const char *text, size_t size, void *context)
 	return 0;
 }
 
-/* Takes over the value; NULL is a lack of memory. */
+/* Takes over the value; NULL means no memory. */
 static int put_value(struct output *output, const char *key, json_t *value)
 {
 	int err;
@@ -78,7 +78,7 @@ static json_t *make_report(const struct model *model)
 	return report_object(model, &options);
 }
 
-/* --- the tree ------------------------------------------------------------------ */
+/* --- call tree ----------------------------------------------------------------- */
 
 struct names {
 	struct map *index; /* {name, module} -> 1 + number */
@@ -129,7 +129,7 @@ static void put_column(struct output *output, const struct html_tree *tree, int 
 
 	output_text(output, measure ? ",\n[" : "[");
 	for (size_t i = 0; i < tree->count; i++) {
-		/* What rounding takes from one goes to the next: sums stay. */
+		/* The rounding error is carried over to the next value, so sums remain correct. */
 		double value = tree->nodes[i].self[measure] + rest, whole = floor(value + 0.5);
 
 		if (tree->nodes[i].self[measure] <= 0)
@@ -180,7 +180,10 @@ static int put_tree(struct output *output, const struct html_job *html,
 
 /* --- moments --------------------------------------------------------------------- */
 
-/* One measure's, from `first` on: where each window begins in it, nodes, values. The end. */
+/*
+ * Writes one measure, starting at `first`: the start of each window, nodes, values. Returns
+ * its end.
+ */
 static size_t put_part(struct output *output, const struct call_moments *moments, size_t first)
 {
 	const struct call_moment *items = moments->items;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.c: the call tree as the page has it, small parts of it put together. */
+/* tree.c: the call tree in the page's order, with small nodes merged. */
 #include "tree.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* All are kept if there is room; else none with less of every total than this, or twice that ... */
+/*
+ * If there are too many nodes, those below this share of every total are merged, then twice
+ * this share, and so on.
+ */
 #define LEAST_SHARE 0.00001
 
 struct maker {
 	const struct call_tree *calls;
 	struct html_tree *tree;
-	double whole[CALLS_MEASURES]; /* totals, with what has no stack */
+	double whole[CALLS_MEASURES]; /* totals, including costs without a stack */
 };
 
 static double total_of(const struct maker *maker, uint32_t node, int measure)
@@ -31,7 +34,7 @@ static bool is_kept(const struct maker *maker, uint32_t node)
 	return false;
 }
 
-/* Those that are kept, each with one that the others below it become. */
+/* Upper bound of nodes: each kept node may have one for its merged children. */
 static size_t count_kept(const struct maker *maker)
 {
 	size_t kept = 0;
@@ -47,7 +50,7 @@ static uint32_t add_node(struct html_tree *tree, uint32_t parent, uint32_t sourc
 	return (uint32_t)tree->count++;
 }
 
-/* The children of `source` that are too small become one. */
+/* Merges the children of `source` that are too small into one node. */
 static void add_small(struct maker *maker, uint32_t parent, uint32_t source)
 {
 	const struct call_node *nodes = maker->calls->nodes;
@@ -66,7 +69,7 @@ static void add_small(struct maker *maker, uint32_t parent, uint32_t source)
 	}
 }
 
-/* No deeper than CALLS_DEPTH_MAX. */
+/* The recursion is at most CALLS_DEPTH_MAX deep. */
 static void add_kept(struct maker *maker, uint32_t parent, uint32_t source)
 {
 	const struct call_node *nodes = maker->calls->nodes;
@@ -80,7 +83,7 @@ static void add_kept(struct maker *maker, uint32_t parent, uint32_t source)
 	for (uint32_t at = nodes[source].first_child; at; at = nodes[at].next)
 		for (int i = 0; i < CALLS_MEASURES; i++)
 			rest[i] -= total_of(maker, at, i);
-	/* What is left of sums is what they were rounded by. */
+	/* Small remainders are rounding errors of sums. */
 	for (int i = 0; i < CALLS_MEASURES; i++)
 		tree->nodes[number].self[i] = rest[i] > 1e-9 * total_of(maker, source, i) ? rest[i]
 											  : 0;
@@ -90,7 +93,7 @@ static void add_kept(struct maker *maker, uint32_t parent, uint32_t source)
 			add_kept(maker, number, at);
 }
 
-/* Columns of functions add up to the whole, with the rows of what has no stack. */
+/* Columns of functions add up to the totals, including the rows for costs without a stack. */
 static void sum_functions(struct maker *maker, const struct model *model)
 {
 	for (size_t i = 0; i < model->n_functions; i++) {
@@ -122,7 +125,7 @@ static void add_no_stack(struct maker *maker)
 	maker->tree->numbers[0] = number;
 }
 
-/* Where the descendants of small ones went; callers come before those that they call. */
+/* Maps descendants of merged nodes; callers precede callees. */
 static void number_rest(struct maker *maker)
 {
 	const struct call_node *nodes = maker->calls->nodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.h: private: the call tree as the page has it, small parts of it put together. */
+/* tree.h: private: the call tree in the page's order, with small nodes merged. */
 #ifndef GCPROF_HTML_TREE_H
 #define GCPROF_HTML_TREE_H
 
@@ -8,19 +8,21 @@
 enum { HTML_NODES_MAX = 100000 };
 
 struct html_node {
-	uint32_t parent;             /* number; of the root its own */
-	uint32_t source;             /* node of the call tree whose name it has; 0: none */
-	uint32_t more;               /* it stands for so many functions, and all that they call */
-	double self[CALLS_MEASURES]; /* what ends there */
+	uint32_t parent; /* number of the parent; the root has its own */
+	uint32_t source; /* node of the call tree with its name; 0: none */
+	uint32_t more;   /* number of functions that it stands for, with all their callees */
+	double self[CALLS_MEASURES]; /* cost of the node itself */
 };
 
-/* In preorder: a node is followed by all that it calls. Number 0 is the root; the last one, a
- * child of it, is what has no stack. */
+/*
+ * In preorder: a node precedes all its callees. Node 0 is the root. Its last child, the
+ * last node, has the costs without a stack.
+ */
 struct html_tree {
 	struct html_node *nodes;
 	size_t count;
-	uint32_t *numbers; /* by node of the call tree: where it went */
-	double share;      /* what has less of every total was put together */
+	uint32_t *numbers; /* by node of the call tree: its node here */
+	double share;      /* nodes with less of every total were merged */
 };
 
 /* 0 or -ENOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* checks.c: what recording needs from a machine and a user: one table for record and doctor. */
+/* checks.c: checks that the machine and the user can record: one table for record and doctor. */
 #include "checks.h"
 
 #include <bpf/bpf.h>
@@ -24,7 +24,7 @@
 
 enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
 
-/* Descriptors needed by any recording: per CPU its timers, page faults and mappings. */
+/* Descriptors that any recording may need; for each CPU: timer, page faults, mappings. */
 enum { FILES_LEAST = 180, FILES_A_CPU = 6 };
 
 static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
@@ -66,16 +66,16 @@ static void check_kernel(struct finding *out)
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
-	/* An unusual kernel release is no reason to give up. */
+	/* A kernel with an unusual release name may well work. */
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
-		conclude(out, VERDICT_NOTE, "a kernel whose version cannot be read");
+		conclude(out, VERDICT_NOTE, "the kernel's version cannot be determined");
 		return;
 	}
 	if (major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR)) {
 		conclude(out, VERDICT_IMPOSSIBLE,
 			 "Linux %s is too old: recording needs %d.%d or newer", name.release,
 			 KERNEL_MAJOR, KERNEL_MINOR);
-		advise(out, "Profiles can be recorded on a newer kernel and read here.");
+		advise(out, "Record on a newer kernel; the profile can be read here.");
 		return;
 	}
 	conclude(out, VERDICT_GOOD, "Linux %s (%d.%d or newer is needed)", name.release,
@@ -85,16 +85,15 @@ static void check_kernel(struct finding *out)
 static void check_btf(struct finding *out)
 {
 	if (!access(BTF_PATH, R_OK)) {
-		conclude(out, VERDICT_GOOD, BTF_PATH " is there");
+		conclude(out, VERDICT_GOOD, BTF_PATH " exists");
 		return;
 	}
 	conclude(out, VERDICT_IMPOSSIBLE,
-		 BTF_PATH ": %s; nothing can be recorded without the kernel's type information",
-		 strerror(errno));
-	advise(out, "A kernel built with CONFIG_DEBUG_INFO_BTF=y has it.");
+		 BTF_PATH ": %s; recording needs the kernel's type information", strerror(errno));
+	advise(out, "Use a kernel built with CONFIG_DEBUG_INFO_BTF=y.");
 }
 
-/* Appends "NAME: what is missing" for each capability of `need` that is not usable; true if any. */
+/* Appends the names of the capabilities of `need` that are not usable; true if there are any. */
 static bool list_missing(uint64_t usable, enum capability_need need, char *out, size_t size)
 {
 	size_t used = strlen(out);
@@ -119,20 +118,19 @@ static void check_rights(struct finding *out)
 	char missing[256] = "";
 
 	if (list_missing(usable, CAPABILITY_ALL, missing, sizeof(missing))) {
-		conclude(
-			out, VERDICT_IMPOSSIBLE,
-			"recording needs root: the kernel lets no other user load BPF programs and "
-			"attach probes (%s)",
-			missing);
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "recording needs root: the kernel lets nobody else load BPF programs and "
+			 "attach probes (%s)",
+			 missing);
 		out->error = -EPERM;
-		advise(out, "Try 'sudo gcprof record -- COMMAND'; the program itself runs as you "
-			    "all the same. Without rights there are timer samples of your own "
-			    "programs' user code: 'perf record -e cpu-clock:u -g COMMAND'.");
+		advise(out, "Try 'sudo gcprof record -- COMMAND'; the program still runs as you. "
+			    "Without root, perf can take timer samples of your own programs' "
+			    "user code: 'perf record -e cpu-clock:u -g COMMAND'.");
 	} else if (list_missing(usable, CAPABILITY_SOME, missing, sizeof(missing))) {
 		conclude(out, VERDICT_LIMITED, "%s", missing);
-		advise(out, "See gcprof-record(1), PRIVILEGES, for what each is good for.");
+		advise(out, "See gcprof-record(1), PRIVILEGES, for what needs each of them.");
 	} else {
-		conclude(out, VERDICT_GOOD, "every capability that recording uses");
+		conclude(out, VERDICT_GOOD, "all capabilities that recording uses");
 	}
 }
 
@@ -141,10 +139,10 @@ static void check_lockdown(struct finding *out)
 	char line[128] = "";
 
 	if (!read_line(LOCKDOWN_PATH, line, sizeof(line))) {
-		conclude(out, VERDICT_GOOD, "the kernel has none");
+		conclude(out, VERDICT_GOOD, "none");
 	} else if (strstr(line, "[confidentiality]")) {
 		conclude(out, VERDICT_IMPOSSIBLE,
-			 "the kernel is locked down for confidentiality: BPF programs may not "
+			 "the kernel is locked down for confidentiality: BPF programs cannot "
 			 "read its memory");
 		advise(out, "Boot without lockdown=confidentiality, or with lockdown=integrity.");
 	} else {
@@ -152,7 +150,7 @@ static void check_lockdown(struct finding *out)
 	}
 }
 
-/* The number in a setting of /proc/sys, or `missing`. */
+/* The value of a setting in /proc/sys; `missing` if it cannot be read. */
 static int64_t setting(const char *path, int64_t missing)
 {
 	char line[32];
@@ -161,9 +159,9 @@ static int64_t setting(const char *path, int64_t missing)
 }
 
 /*
- * CAP_PERFMON overrides the setting. But Debian's kernels have, and start with, an additional value
- * that only CAP_SYS_ADMIN overrides. Probes that are perf events, before Linux 6.6, require
- * CAP_SYS_ADMIN at any value.
+ * CAP_PERFMON overrides the setting, except for the value 3 of Debian's kernels, their
+ * default, which only CAP_SYS_ADMIN overrides. Before Linux 6.6 probes are perf events,
+ * which need CAP_SYS_ADMIN whatever the setting.
  */
 static void check_paranoid(struct finding *out)
 {
@@ -171,14 +169,14 @@ static void check_paranoid(struct finding *out)
 
 	if (!capabilities_admin() && paranoid >= 3) {
 		conclude(out, VERDICT_NOTE,
-			 "kernel.perf_event_paranoid is %lld: Debian's kernels then refuse timers "
-			 "and mappings, and before Linux 6.6 probes, without CAP_SYS_ADMIN",
+			 "kernel.perf_event_paranoid is %lld: without CAP_SYS_ADMIN, Debian's "
+			 "kernels then refuse timers and mappings, and before Linux 6.6 probes",
 			 (long long)paranoid);
 		advise(out, "Set kernel.perf_event_paranoid to 2, or record with CAP_SYS_ADMIN.");
 	} else if (!capabilities_admin() && !attach_multi_supported()) {
 		conclude(out, VERDICT_NOTE,
-			 "before Linux 6.6 no probe may be attached without CAP_SYS_ADMIN");
-		advise(out, "Record with CAP_SYS_ADMIN, or without allocation and collections.");
+			 "before Linux 6.6, attaching probes needs CAP_SYS_ADMIN");
+		advise(out, "Record with CAP_SYS_ADMIN, or without allocations and collections.");
 	} else {
 		conclude(out, VERDICT_GOOD,
 			 "kernel.perf_event_paranoid is %lld, which does not restrict a user who "
@@ -190,11 +188,11 @@ static void check_paranoid(struct finding *out)
 static void check_unprivileged(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD,
-		 "kernel.unprivileged_bpf_disabled is %lld; gcprof never relies on it",
+		 "kernel.unprivileged_bpf_disabled is %lld; gcprof does not depend on it",
 		 (long long)setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0));
 }
 
-/* Are kernel addresses visible to us? All are 0 otherwise. */
+/* The kernel shows all addresses as 0 to users who may not see them. */
 static void check_kernel_names(struct finding *out)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -206,12 +204,12 @@ static void check_kernel_names(struct finding *out)
 	if (file)
 		fclose(file);
 	if (shown) {
-		conclude(out, VERDICT_GOOD, "/proc/kallsyms shows functions of the kernel");
+		conclude(out, VERDICT_GOOD, "/proc/kallsyms shows the kernel's functions");
 		return;
 	}
 	conclude(out, VERDICT_NOTE,
-		 "/proc/kallsyms shows no addresses (kernel.kptr_restrict is %lld): functions of "
-		 "the kernel will have no names",
+		 "/proc/kallsyms shows no addresses (kernel.kptr_restrict is %lld): kernel "
+		 "functions will have no names",
 		 (long long)setting("/proc/sys/kernel/kptr_restrict", -1));
 	advise(out, "Record with CAP_SYSLOG and kernel.kptr_restrict at most 1, or set "
 		    "kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1.");
@@ -234,19 +232,18 @@ static void check_limits(struct finding *out)
 		return;
 	if (files.rlim_cur < least)
 		conclude(out, VERDICT_IMPOSSIBLE,
-			 "ulimit -n %llu is too little: recording takes up to %llu descriptors "
-			 "here, "
+			 "ulimit -n %llu is too low: recording takes up to %llu descriptors here, "
 			 "and more for many files with probes",
 			 (unsigned long long)files.rlim_cur, (unsigned long long)least);
 	else
 		out->verdict = VERDICT_LIMITED;
-	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes a descriptor.");
+	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes descriptors.");
 }
 
 static void check_tracefs(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD, "%s; gcprof does not need it",
-		 access(TRACEFS_PATH, R_OK) ? "not mounted, or not for you" : "mounted");
+		 access(TRACEFS_PATH, R_OK) ? "not mounted, or not accessible" : "mounted");
 }
 
 static void check_libbpf(struct finding *out)
@@ -312,6 +309,6 @@ bool others_may_record(void)
 
 	while (recorders < 2 && !bpf_prog_get_next_id(id, &id))
 		recorders += is_recorders(id);
-	/* Not even our own is listed: we may not see them. */
+	/* If not even our own program is visible, others may be hidden, too. */
 	return recorders != 1;
 }
