@@ -313,6 +313,11 @@ static int take_gc_summary(struct pass *pass)
 	return err || !together.count ? err : samples_collected(&pass->samples, &together);
 }
 
+static int take_heap_site(struct pass *pass, const struct record_heap_site *record)
+{
+	return heap_sites_record(&pass->heap_sites, &pass->world, record);
+}
+
 static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record)
 {
 	int err = gc_cycles_record(&pass->gc_cycles, &pass->world, &pass->event);
@@ -349,9 +354,7 @@ static int take_event(struct pass *pass, const struct record *record)
 		return streams_unread(&pass->world.streams, pass->world.model->arena,
 				      record->collections.count);
 	case RECORD_heap_site:
-		return event->selected ? heap_sites_record(&pass->heap_sites, &pass->world,
-							   &record->heap_site)
-				       : 0;
+		return event->selected ? take_heap_site(pass, &record->heap_site) : 0;
 	case RECORD_gc_cycle:
 		return take_gc_cycle(pass, &record->gc_cycle);
 	case RECORD_phase:
