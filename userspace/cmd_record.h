@@ -156,7 +156,7 @@ void recording_ask(struct recording *recording);
 
 /* Conditions: -EINVAL, with the error printed. when_record() is to see each record. */
 struct when;
-int when_parse(const struct record_options *options, struct when **out);
+int when_parse(struct record_options *options, struct when **out);
 void when_free(struct when *when); /* NULL is allowed */
 int when_record(void *context, const struct record *record);
 /* Each round: asks for a snapshot if one came true. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_btf.h: the numbers of kernel functions, which BPF programs call them by. */
+/* kernel_btf.h: what the kernel says of its functions and tracepoints. */
 #ifndef GCPROF_KERNEL_BTF_H
 #define GCPROF_KERNEL_BTF_H
+
+#include <stdbool.h>
 
 /*
  * Puts the number of each function of `names`, which ends with NULL, into *numbers[i], and leaves
@@ -10,5 +12,8 @@
  * longer than loading some of the programs.
  */
 void kernel_btf_functions(const char *const *names, int *const *numbers);
+
+/* Does the tracepoint hand over a task first? Takes a tenth of a second. */
+bool kernel_btf_has_task(const char *tracepoint);
 
 #endif

@@ -64,6 +64,7 @@ struct record_options {
 	const char *keep;                 /* as given: what is kept at the end; NULL: all */
 	uint64_t keep_ns, keep_bytes;     /* one of both */
 	struct option_list when;          /* conditions under which a snapshot is taken, as given */
+	bool when_oom;                    /* one of them: memory is short */
 	uint64_t after;                   /* ns that a snapshot waits until it is taken */
 	const char *syscalls;             /* as given: all, slow=TIME, count or off */
 	enum syscall_mode syscall_mode;
