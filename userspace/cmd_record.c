@@ -56,6 +56,8 @@ static const struct option_row rows[] = {
 	{"rotate", 0, OPTION_TEXT, offsetof(struct record_options, rotate), 0, 0, "TIME|SIZE",
 	 "write one profile after the other, each of this time (10m) or size (100M): FILE-0001 and "
 	 "so on"},
+	{"rotate-limit", 0, OPTION_SIZE, offsetof(struct record_options, rotate_limit), 4096, 0,
+	 "SIZE", "with --rotate: remove the oldest files when all together have more than SIZE"},
 	{"keep", 0, OPTION_TEXT, offsetof(struct record_options, keep), 0, 0, "TIME|SIZE",
 	 "keep the last of this time (60s) or size (100M), and write that on SIGUSR2, by gcprof "
 	 "snapshot, and at the end: FILE-0001 and so on"},

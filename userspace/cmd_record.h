@@ -41,6 +41,8 @@ struct rotation {
 	uint64_t begin;  /* of that; 0: that of the recording */
 	uint64_t split;  /* where the next one begins, while what came before is written; 0: not yet
 			  */
+	struct buffer sizes; /* uint64_t[], of those that are complete and there */
+	uint64_t together;   /* all of these */
 };
 
 /* Of a recording of which the last span is kept. */

@@ -128,6 +128,26 @@ are_all() { # FILE...
 	are_all "${files[@]}"
 }
 
+@test "--rotate-limit SIZE: the oldest files go, and those that are left follow each other" {
+	need_root
+	record -v --rotate 300ms --rotate-limit 100K -- "$WORKLOADS/churn" --seconds 4
+	grep -q 'gcprof-0001.data is removed' record.log
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 2 ]
+	sum=0
+	for file in "${files[@]:0:${#files[@]}-1}"; do
+		sum=$((sum + $(stat -c %s "$file")))
+	done
+	[ "$sum" -le 102400 ]
+	are_profiles "${files[@]}"
+	"$GCPROF" merge -o left.data "${files[@]}"
+	same wall "$("$GCPROF" info --json left.data | jq .duration_ns)" \
+		"$(for file in "${files[@]}"; do "$GCPROF" info --json "$file" | jq .duration_ns; done | jq -s add)"
+	run "$GCPROF" record --rotate-limit 1M -- touch ran
+	same status "$status" 2
+	[ ! -e ran ]
+}
+
 @test "--rotate, and SIGKILL: all files but the last are complete, that one is readable" {
 	need_root
 	"$GCPROF" record --rotate 500ms -- "$WORKLOADS/churn" --seconds 60 >out 2>record.log 3>&- &

@@ -61,6 +61,7 @@ struct record_options {
 	uint64_t duration;  /* ns; 0: until the program ends */
 	const char *rotate; /* as given: after which time or size another file begins; or NULL */
 	uint64_t rotate_ns, rotate_bytes; /* 0: never */
+	uint64_t rotate_limit;            /* bytes of all its files; 0: any */
 	const char *keep;                 /* as given: what is kept at the end; NULL: all */
 	uint64_t keep_ns, keep_bytes;     /* one of both */
 	struct option_list when;          /* conditions under which a snapshot is taken, as given */
