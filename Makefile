@@ -365,6 +365,8 @@ clean:
 
 HEADERS := gc/gc.h gc/gc_inline.h
 PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
+UNITS := gcprof-keep.service gcprof-rotate.service
+UNIT_DIR := $(PREFIX)/lib/systemd/system
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 
 # NAME DESCRIPTION REQUIRES: a library, static and shared, and what pkg-config says of it
@@ -388,6 +390,8 @@ install: program library
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
+	$(Q)install -D -m 644 -t $(DESTDIR)$(UNIT_DIR) $(UNITS:%=tools/service/%) # nobody enables them
+	$(Q)sed -i 's|@PREFIX@|$(PREFIX)|' $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
 	$(Q)[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || : # the loader finds the libraries at once
 
 uninstall:
@@ -396,7 +400,7 @@ uninstall:
 		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
-		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof
+		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof
 
 -include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

@@ -298,6 +298,7 @@ _Static_assert(sizeof(struct event_usage) == 160, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
 _Static_assert(sizeof(struct event_exec) == 40, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");
+_Static_assert(sizeof(struct event_oom) == 32, "contract 2");
 _Static_assert(sizeof(struct event_comm) == 48, "contract 2");
 _Static_assert(sizeof(struct event_title) == 288, "contract 2");
 _Static_assert(sizeof(struct event_mmap) == 80, "contract 2");

@@ -48,6 +48,11 @@ struct event_exit {
 	uint32_t last;   /* 1: last thread of the process */
 };
 
+/* The header has the victim, though another thread wanted the memory. */
+struct event_oom {
+	struct event_header header;
+};
+
 struct event_comm {
 	struct event_header header;
 	char name[16]; /* padded with zeroes */

@@ -15,6 +15,7 @@
 #include "cmd_record.h"
 #include "commands.h"
 #include "profile/kept.h"
+#include "record/kernel/kernel_btf.h"
 #include "record/kernel/setup.h"
 #include "record/machine/capabilities.h"
 #include "record/machine/cgroup.h"
@@ -54,12 +55,14 @@ static const struct option_row rows[] = {
 	{"rotate", 0, OPTION_TEXT, offsetof(struct record_options, rotate), 0, 0, "TIME|SIZE",
 	 "write a series of profiles, each of this time (10m) or size (100M): FILE-0001 "
 	 "and so on"},
+	{"rotate-limit", 0, OPTION_SIZE, offsetof(struct record_options, rotate_limit), 4096, 0,
+	 "SIZE", "with --rotate: remove the oldest files when their total exceeds SIZE"},
 	{"keep", 0, OPTION_TEXT, offsetof(struct record_options, keep), 0, 0, "TIME|SIZE",
 	 "keep only the last part of this time (60s) or size (100M); write it on SIGUSR2, on "
 	 "gcprof snapshot, and at the end: FILE-0001 and so on"},
 	{"when", 0, OPTION_LIST, offsetof(struct record_options, when), 0, 0, "CONDITION",
-	 "with --keep: take a snapshot when pause>TIME, syscall:NAME>TIME, rss>SIZE or "
-	 "exit!=STATUS; may be given several times"},
+	 "with --keep: take a snapshot when pause>TIME, syscall:NAME>TIME, rss>SIZE, "
+	 "alloc>SIZE/s, exit!=STATUS or oom; may be given several times"},
 	{"after", 0, OPTION_TIME, offsetof(struct record_options, after), 0, 1000000000ull * 3600,
 	 "TIME", "with --keep: delay before a snapshot is taken (default: 0)"},
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
@@ -567,6 +570,11 @@ static int record_run(int argc, char **argv)
 	    (recording.options.when.count &&
 	     when_parse(&recording.options, &recording.keeping.when)))
 		return EXIT_USAGE;
+	if (recording.options.when_oom && !kernel_btf_has_task("mark_victim")) {
+		log_error("--when oom: this kernel does not say which process it ends; Linux 6.9 "
+			  "and newer do");
+		return EXIT_FAILURE;
+	}
 	err = invoker_find(&recording.user, &variable);
 	if (err)
 		return recording_fail_errno(variable, err);

@@ -41,6 +41,8 @@ struct rotation {
 	uint64_t begin;  /* of that; 0: that of the recording */
 	uint64_t split;  /* where the next one begins, while what came before is written; 0: not yet
 			  */
+	struct buffer sizes; /* uint64_t[], of those that are complete and there */
+	uint64_t together;   /* all of these */
 };
 
 /* Of a recording of which the last span is kept. */
@@ -156,7 +158,7 @@ void recording_ask(struct recording *recording);
 
 /* Conditions: -EINVAL, with the error printed. when_record() is to see each record. */
 struct when;
-int when_parse(const struct record_options *options, struct when **out);
+int when_parse(struct record_options *options, struct when **out);
 void when_free(struct when *when); /* NULL is allowed */
 int when_record(void *context, const struct record *record);
 /* Each round: asks for a snapshot if one came true. */

@@ -15,6 +15,7 @@
 #include "profile/kept.h"
 #include "record/ingest/drain.h"
 #include "record/machine/clock.h"
+#include "util/invoker.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"
@@ -33,6 +34,8 @@ int recording_check_spans(struct record_options *options)
 		wrong = "use only one of --keep and --rotate";
 	else if ((options->rotate || options->keep) && strcmp(options->output, "-") == 0)
 		wrong = "--rotate and --keep write several profiles: not with -o -";
+	else if (options->rotate_limit && !options->rotate)
+		wrong = "--rotate-limit needs --rotate";
 	else if ((options->after || options->when.count) && !options->keep)
 		wrong = "--when and --after: only with --keep";
 	if (wrong)
@@ -75,6 +78,39 @@ int recording_open_file(struct recording *recording, struct sink **sink)
 	free(recording->path);
 	recording->path = path;
 	recording->rotation.number++;
+	return err;
+}
+
+static int remove_task(const void *path, char *text, size_t size)
+{
+	(void)text, (void)size;
+	output_file_remove(path);
+	return -ENODATA; /* there is no descriptor to hand over */
+}
+
+/* Removes the oldest files, so that all, with one that is as large as this, are within the limit.
+ */
+static int keep_limit(struct recording *recording, uint64_t size)
+{
+	struct rotation *rotation = &recording->rotation;
+	uint64_t *sizes, limit = recording->options.rotate_limit;
+	int err = limit ? buffer_append(&rotation->sizes, &size, sizeof(size)) : 0;
+
+	rotation->together += size;
+	while (!err && limit && rotation->sizes.size && rotation->together + size > limit) {
+		unsigned count = (unsigned)(rotation->sizes.size / sizeof(*sizes));
+		char *path = numbered_path(recording->options.output, rotation->number - count);
+
+		if (!path)
+			return -ENOMEM;
+		invoker_call(&recording->user, remove_task, path, NULL, 0);
+		log_verbose("%s is removed: --rotate-limit", path);
+		free(path);
+		sizes = (uint64_t *)(void *)rotation->sizes.data;
+		rotation->together -= sizes[0];
+		rotation->sizes.size -= sizeof(*sizes);
+		memmove(sizes, sizes + 1, rotation->sizes.size);
+	}
 	return err;
 }
 
@@ -126,7 +162,7 @@ static int open_next(struct recording *recording, uint64_t time, struct sink **s
 		log_info("%s is complete: %.2f s, %s", path,
 			 (double)(time - file_begin(recording)) / 1e9, size);
 	free(path);
-	return err;
+	return err ? err : keep_limit(recording, bytes);
 }
 
 /* What came until the split is written: the other file begins there. */

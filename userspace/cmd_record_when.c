@@ -13,6 +13,7 @@
 
 #include "../bpf/events.h"
 #include "cmd_record.h"
+#include "model/world/estimate.h"
 #include "record/machine/clock.h"
 #include "util/log.h"
 #include "util/map.h"
@@ -24,7 +25,17 @@ enum { OPEN_MAX = 1 << 16 }; /* pauses */
 #define SECOND_NS UINT64_C(1000000000)
 #define QUIET_NS  (60 * SECOND_NS) /* between two snapshots, where a size is kept */
 
-enum quantity { QUANTITY_PAUSE, QUANTITY_CALL, QUANTITY_RESIDENT, QUANTITY_STATUS };
+enum quantity {
+	QUANTITY_PAUSE,
+	QUANTITY_CALL,
+	QUANTITY_RESIDENT,
+	QUANTITY_ALLOCATED,
+	QUANTITY_STATUS,
+	QUANTITY_OOM,
+};
+
+static int parse_rate(const char *text, uint64_t *out);
+static int parse_nothing(const char *text, uint64_t *out);
 
 /* What a condition is about. */
 static const struct {
@@ -37,7 +48,9 @@ static const struct {
 	{"pause", ">", QUANTITY_PAUSE, parse_time, "ms", 1e6},
 	{"syscall:", ">", QUANTITY_CALL, parse_time, "ms", 1e6},
 	{"rss", ">", QUANTITY_RESIDENT, parse_size, "MiB", 1024 * 1024},
+	{"alloc", ">", QUANTITY_ALLOCATED, parse_rate, "MiB/s", 1024 * 1024},
 	{"exit", "!=", QUANTITY_STATUS, parse_number, "", 1},
+	{"oom", "", QUANTITY_OOM, parse_nothing, "process", 1},
 };
 
 enum { QUANTITIES = sizeof(quantities) / sizeof(*quantities) };
@@ -54,12 +67,19 @@ struct when {
 	size_t count;
 	struct map *processes; /* by thread */
 	struct map *pauses;    /* struct pause_key: when it began */
+	struct map *rates;     /* by process: struct rate * */
 	uint64_t next_look;    /* at resident memory */
 	char why[96];          /* what came true since the last call; empty: nothing */
 };
 
 struct pause_key {
 	uint64_t process, heap, cycle;
+};
+
+/* What a process allocates in a second, which begins with a sample. */
+struct rate {
+	uint64_t begin;
+	struct tally bytes;
 };
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -83,14 +103,32 @@ static int find_call(const char *name, size_t size, uint64_t *number)
 	return -EINVAL;
 }
 
+/* 1G/s */
+static int parse_rate(const char *text, uint64_t *out)
+{
+	size_t size = strlen(text);
+	char number[32];
+
+	if (size < 3 || size - 2 >= sizeof(number) || strcmp(text + size - 2, "/s") != 0)
+		return -EINVAL;
+	snprintf(number, sizeof(number), "%.*s", (int)(size - 2), text);
+	return parse_size(number, out);
+}
+
+static int parse_nothing(const char *text, uint64_t *out)
+{
+	*out = 0;
+	return *text ? -EINVAL : 0;
+}
+
 static int parse_condition(const char *text, struct condition *out)
 {
 	for (size_t i = 0; i < QUANTITIES; i++) {
 		size_t size = strlen(quantities[i].name);
-		const char *name = text + size, *relation = strpbrk(text, ">!=");
+		const char *name = text + size, *relation = text + strcspn(text, ">!=");
 		size_t length = strlen(quantities[i].relation);
 
-		if (strncmp(text, quantities[i].name, size) || !relation || relation < name ||
+		if (strncmp(text, quantities[i].name, size) || relation < name ||
 		    strncmp(relation, quantities[i].relation, length))
 			continue;
 		*out = (struct condition){.text = text, .kind = i};
@@ -103,7 +141,7 @@ static int parse_condition(const char *text, struct condition *out)
 	return -EINVAL;
 }
 
-int when_parse(const struct record_options *options, struct when **out)
+int when_parse(struct record_options *options, struct when **out)
 {
 	struct when *when = calloc(1, sizeof(*when));
 	int err = when ? 0 : -ENOMEM;
@@ -112,11 +150,11 @@ int when_parse(const struct record_options *options, struct when **out)
 		struct condition *condition = &when->conditions[when->count++];
 
 		err = parse_condition(options->when.items[i], condition);
+		options->when_oom |= !err && quantities[condition->kind].quantity == QUANTITY_OOM;
 		if (err)
-			log_error(
-				"--when %s: not one of pause>TIME, syscall:NAME>TIME, rss>SIZE and "
-				"exit!=STATUS",
-				options->when.items[i]);
+			log_error("--when %s: not one of pause>TIME, syscall:NAME>TIME, rss>SIZE, "
+				  "alloc>SIZE/s, exit!=STATUS and oom",
+				  options->when.items[i]);
 		else if (quantities[condition->kind].quantity == QUANTITY_CALL &&
 			 (options->syscall_mode == SYSCALLS_OFF ||
 			  options->syscall_mode == SYSCALLS_COUNT ||
@@ -130,7 +168,8 @@ int when_parse(const struct record_options *options, struct when **out)
 	if (!err) {
 		when->processes = map_create(sizeof(uint64_t));
 		when->pauses = map_create(sizeof(struct pause_key));
-		err = when->processes && when->pauses ? 0 : -ENOMEM;
+		when->rates = map_create(sizeof(uint64_t));
+		err = when->processes && when->pauses && when->rates ? 0 : -ENOMEM;
 	}
 	if (err)
 		when_free(when);
@@ -145,6 +184,7 @@ void when_free(struct when *when)
 		return;
 	map_free(when->processes);
 	map_free(when->pauses);
+	map_free_all(when->rates, free);
 	free(when);
 }
 
@@ -199,6 +239,36 @@ static void take_end(struct when *when, const struct record_gc_end *end)
 	map_remove(when->pauses, &key);
 }
 
+/* The lower end of the interval counts: chance is no reason. */
+static int take_sample(struct when *when, const struct record_alloc *sample)
+{
+	const uint64_t process = process_of(when, sample->thread);
+	double probability = sample_probability(sample->size, sample->period);
+	uint64_t *place = map_put(when->rates, &process, NULL);
+	struct rate *rate;
+
+	if (place && !*place)
+		*place = (uintptr_t)calloc(1, sizeof(*rate));
+	rate = place ? (struct rate *)(uintptr_t)*place : NULL;
+	if (!rate)
+		return -ENOMEM;
+	if (sample->time - rate->begin >= SECOND_NS)
+		*rate = (struct rate){.begin = sample->time};
+	tally_add(&rate->bytes, (double)sample->size, probability);
+	compare(when, QUANTITY_ALLOCATED, 0, (uint64_t)tally_estimate(&rate->bytes).low);
+	return 0;
+}
+
+static void forget_process(struct when *when, uint64_t process)
+{
+	uint64_t *place = map_get(when->rates, &process);
+
+	if (!place)
+		return;
+	free((void *)(uintptr_t)*place);
+	map_remove(when->rates, &process);
+}
+
 static int take_thread(struct when *when, const struct record_thread *thread)
 {
 	uint64_t *process = map_put(when->processes, &thread->id, NULL);
@@ -212,9 +282,11 @@ static int take_thread(struct when *when, const struct record_thread *thread)
 static void take_exit(struct when *when, const struct record_exit *exit)
 {
 	/* As a shell shows it. */
-	if (exit->last)
+	if (exit->last) {
 		compare(when, QUANTITY_STATUS, 0,
 			(uint64_t)end_exit_status(END_EXITED, exit->status));
+		forget_process(when, process_of(when, exit->thread));
+	}
 	map_remove(when->processes, &exit->thread);
 }
 
@@ -237,6 +309,11 @@ int when_record(void *context, const struct record *record)
 		if (!(record->syscall.flags & SYSCALL_COMPAT))
 			compare(when, QUANTITY_CALL, record->syscall.number,
 				record->syscall.duration);
+		return 0;
+	case RECORD_alloc:
+		return take_sample(when, &record->alloc);
+	case RECORD_oom:
+		compare(when, QUANTITY_OOM, 0, 1);
 		return 0;
 	case RECORD_exit:
 		take_exit(when, &record->exit);

@@ -67,6 +67,17 @@ make_in_root() {
 	for page in gcprof gcprof-record gcprof-report gcprof-info gcprof-dump; do
 		man -l "root/usr/share/man/man1/$page.1" >page || [ ! -x "$(command -v man)" ]
 	done
+	# Units name the installed program, and options that it has.
+	for unit in keep rotate; do
+		unit=root/usr/lib/systemd/system/gcprof-$unit.service
+		grep -q '^ExecStart=/usr/bin/gcprof record --system ' "$unit"
+		for option in $(grep -o ' --[a-z-]*' "$unit"); do
+			root/usr/bin/gcprof record --help | grep -qw -e "$option"
+		done
+		sed "s|/usr/bin/gcprof|$PWD/root&|" "$unit" >"$(basename "$unit")"
+		[ ! -x "$(command -v systemd-analyze)" ] ||
+			systemd-analyze verify --man=no "$PWD/$(basename "$unit")"
+	done
 	make_in_root uninstall
 	same 'files left' "$(find root -type f -o -type l)" ""
 }

@@ -128,6 +128,26 @@ are_all() { # FILE...
 	are_all "${files[@]}"
 }
 
+@test "--rotate-limit SIZE: the oldest files go, and those that are left follow each other" {
+	need_root
+	record -v --rotate 300ms --rotate-limit 100K -- "$WORKLOADS/churn" --seconds 4
+	grep -q 'gcprof-0001.data is removed' record.log
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 2 ]
+	sum=0
+	for file in "${files[@]:0:${#files[@]}-1}"; do
+		sum=$((sum + $(stat -c %s "$file")))
+	done
+	[ "$sum" -le 102400 ]
+	are_profiles "${files[@]}"
+	"$GCPROF" merge -o left.data "${files[@]}"
+	same wall "$("$GCPROF" info --json left.data | jq .duration_ns)" \
+		"$(for file in "${files[@]}"; do "$GCPROF" info --json "$file" | jq .duration_ns; done | jq -s add)"
+	run "$GCPROF" record --rotate-limit 1M -- touch ran
+	same status "$status" 2
+	[ ! -e ran ]
+}
+
 @test "--rotate, and SIGKILL: all files but the last are complete, that one is readable" {
 	need_root
 	"$GCPROF" record --rotate 500ms -- "$WORKLOADS/churn" --seconds 60 >out 2>record.log 3>&- &
@@ -393,9 +413,50 @@ when() { # REASON OPTIONS... -- COMMAND...
 	[ -e kept-0001.data ]
 }
 
+@test "--when alloc>SIZE/s: by what a process allocates in a second" {
+	when 'alloc>100M/s' --when 'alloc>100M/s' --when 'alloc>1T/s' -- "$WORKLOADS/churn" --seconds 2
+	same snapshots "${#files[@]}" 1
+	holds '.alloc.bytes.high > 104857600' "${files[0]}"
+	when 'alloc>' --when 'alloc>1T/s' -- "$WORKLOADS/churn" --seconds 1
+	same snapshots "${#files[@]}" 0
+}
+
+# Makes a cgroup whose processes get 32 MiB, without swap; its folder is in $small.
+make_small_cgroup() {
+	small=$(awk '$3 == "cgroup" && $4 ~ /memory/ {print $2; exit}' /proc/mounts)
+	if [ -n "$small" ]; then
+		mkdir "$small/gcprof-test-$$" || return 1
+		small=$small/gcprof-test-$$
+		echo 32M >"$small/memory.limit_in_bytes"
+	else
+		small=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)/gcprof-test-$$
+		mkdir "$small" 2>/dev/null && [ -e "$small/memory.max" ] && echo 32M >"$small/memory.max"
+	fi
+}
+
+@test "--when oom: a snapshot of a process that the kernel ends, from before its end" {
+	need_root
+	make_small_cgroup || skip 'there is no cgroup with a limit of memory'
+	# Only the victim is in the cgroup.
+	victim="echo \$\$ >$small/cgroup.procs; exec python3 -c 'x = bytearray(100 << 20)'"
+	when oom --when oom --after 200ms -- /bin/sh -c 'sleep 0.5; sh -c "$0"; sleep 1.5' "$victim"
+	same snapshots "${#files[@]}" 1
+	end=$("$GCPROF" dump "${files[0]}" | jq -s '(.[] | select(.record == "oom")) as $oom |
+		.[] | select(.record == "exit" and .thread == $oom.thread) |
+		{status, after: (.time > $oom.time)}' | jq -c .)
+	same end "$end" '{"status":9,"after":true}'
+	holds '[.programs[].name] | index("python3")' "${files[0]}"
+	# Another's end is none of ours.
+	(sleep 1; sh -c "$victim" || true) &
+	when oom --when oom -- sleep 3
+	wait
+	rmdir "$small"
+	same snapshots "${#files[@]}" 0
+}
+
 @test "--when: what makes no sense is refused" {
 	for wrong in pause 'pause>' 'pause>x' 'pause<1s' 'syscall:nosuch>1s' 'syscall>1s' 'syscall:read>1us' \
-		'exit>1' 'oom' 'pausex>1s' 'rss>x'; do
+		'exit>1' 'oomx' 'oom>1' 'pausex>1s' 'rss>x' 'alloc>1G' 'alloc>x/s' 'alloc>/s'; do
 		run "$GCPROF" record --keep 1s --when "$wrong" -- touch ran
 		same "status of $wrong" "$status" 2
 		grep -q -- '--when' <<<"$output"

@@ -17,9 +17,8 @@
 /* Bytes of what is kept, by kind; twice of what the writer remembers, so that what it still refers
  * to is there. Processes and threads go when they have ended. */
 static const size_t limits[REFS] = {
-	[REF_none] = SIZE_MAX,         [REF_string] = 24 << 20, [REF_module] = 16 << 20,
-	[REF_process] = SIZE_MAX,      [REF_thread] = SIZE_MAX, [REF_frame] = 64 << 20,
-	[REF_stack] = 512 * 1024 * 80,
+	[REF_none] = SIZE_MAX,    [REF_string] = 24 << 20, [REF_module] = 16 << 20,
+	[REF_process] = SIZE_MAX, [REF_thread] = SIZE_MAX, [REF_frame] = 64 << 20,
 };
 
 #define ENDED_NS UINT64_C(10000000000) /* after its end something of a thread may come late */
@@ -71,13 +70,24 @@ static struct thing *thing_make(struct carry *carry, enum record_ref kind, uint6
 	return thing;
 }
 
+static struct stack_row *stack_row(const struct carry *carry, uint64_t id)
+{
+	return &carry->stacks[id % STACK_ROWS];
+}
+
 static int keep(struct carry *carry, const struct record *record)
 {
 	enum record_ref kind = record_defines(record->kind);
 	uint64_t id = record->string.id; /* the first field of all of these */
-	int err = codec_pack(&carry->codec, record, &carry->packed);
 	struct thing *thing;
+	int err;
 
+	if (kind == REF_stack) {
+		*stack_row(carry, id) = (struct stack_row){
+			.id = id, .parent = record->stack.parent, .frame = record->stack.frame};
+		return 0;
+	}
+	err = codec_pack(&carry->codec, record, &carry->packed);
 	if (err || carry_find(carry, kind, id))
 		return err;
 	thing = thing_make(carry, kind, id, &carry->packed);
@@ -91,6 +101,7 @@ static int keep(struct carry *carry, const struct record *record)
 /* --- writing --------------------------------------------------------------------------------- */
 
 static int define(struct carry *carry, struct thing *thing);
+static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local);
 
 /* The id that it has in this file, 0: nothing is known of it any more. */
 static int localize(struct carry *carry, enum record_ref kind, uint64_t id, uint64_t *local)
@@ -115,7 +126,9 @@ static int translate(struct carry *carry, struct record *record)
 		if (info->fields[i].ref == REF_none)
 			continue;
 		id = *value;
-		err = localize(carry, info->fields[i].ref, id, value);
+		err = info->fields[i].ref == REF_stack
+			      ? localize_stack(carry, id, value)
+			      : localize(carry, info->fields[i].ref, id, value);
 		if (err)
 			return err;
 		missing |= id && !*value;
@@ -247,6 +260,27 @@ static int define(struct carry *carry, struct thing *thing)
 		*common = thing->id;
 	err = carry->write(carry->context, &record);
 	return err ? err : write_notes(carry, thing);
+}
+
+/* Without its frame, or its callers, it is none. */
+static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local)
+{
+	struct stack_row *row = stack_row(carry, id);
+	struct record record = {.kind = RECORD_stack, .stack = {0, row->parent, row->frame}};
+	int err = 0;
+
+	*local = 0;
+	if (!id || row->id != id)
+		return 0;
+	if (row->file != carry->file) {
+		err = translate(carry, &record);
+		row->file = carry->file;
+		row->local = err ? 0 : (uint32_t)++carry->last_local[REF_stack];
+		record.stack.id = row->local;
+		err = err == -ENOENT ? 0 : err ? err : carry->write(carry->context, &record);
+	}
+	*local = row->local;
+	return err;
 }
 
 /* --- what comes ------------------------------------------------------------------------------ */
@@ -528,9 +562,10 @@ int carry_create(carry_write *write, void *context, struct carry **out)
 		carry->context = context;
 		carry->file = 1;
 		carry->notes = map_create(sizeof(struct note_key));
+		carry->stacks = calloc(STACK_ROWS, sizeof(*carry->stacks));
 		carry->recording = thing_make(carry, REF_none, 0, &nothing);
 	}
-	if (!complete || !carry->notes || !carry->recording) {
+	if (!complete || !carry->notes || !carry->stacks || !carry->recording) {
 		carry_free(carry);
 		return -ENOMEM;
 	}
@@ -554,6 +589,7 @@ void carry_free(struct carry *carry)
 	map_free_all(carry->notes, release_note);
 	for (int kind = 0; kind < REFS; kind++)
 		map_free_all(carry->things[kind], free);
+	free(carry->stacks);
 	buffer_free(&carry->endings);
 	buffer_free(&carry->packed);
 	buffer_free(&carry->room);

@@ -67,6 +67,20 @@ static struct note *note_make(struct carry *carry, struct thing *owner, enum rec
 	return note;
 }
 
+/* There are many, so that none takes more than it needs. */
+static int set_bytes(struct buffer *buffer, const struct buffer *bytes)
+{
+	char *data = buffer->data;
+
+	if (bytes->size != buffer->capacity)
+		data = realloc(data, bytes->size);
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, bytes->data, bytes->size);
+	*buffer = (struct buffer){data, bytes->size, bytes->size};
+	return 0;
+}
+
 int note_put(struct carry *carry, struct thing *owner, const struct record *record, uint64_t key)
 {
 	struct note *note = note_find(carry, owner, record->kind, key);
@@ -79,7 +93,8 @@ int note_put(struct carry *carry, struct thing *owner, const struct record *reco
 	if (!note)
 		return -ENOMEM;
 	before = note->last.capacity;
-	err = codec_pack(&carry->codec, record, &note->last);
+	err = codec_pack(&carry->codec, record, &carry->packed);
+	err = err ? err : set_bytes(&note->last, &carry->packed);
 	carry->note_bytes += note->last.capacity - before;
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec.h"
+#include "nodes.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
 
@@ -35,6 +36,15 @@ struct thing {
 	char packed[];
 };
 
+/* A stack that was defined: there are many, and nothing is noted of them. */
+struct stack_row {
+	uint64_t id; /* of the recording; the newest of those that have this place */
+	uint64_t parent, frame;
+	uint32_t local, file; /* as of a thing */
+};
+
+enum { STACK_ROWS = 2 * NODES_MAX }; /* what the writer still refers to is among them */
+
 struct note_key {
 	uint64_t owner, owner_kind, kind, key;
 };
@@ -49,7 +59,8 @@ struct carry {
 	int (*write)(void *context, const struct record *record);
 	void *context;
 	struct codec codec;        /* encodes each record on its own */
-	struct map *things[REFS];  /* by id of the recording: struct thing * */
+	struct map *things[REFS];  /* by id of the recording: struct thing *; not for stacks */
+	struct stack_row *stacks;  /* STACK_ROWS, by id */
 	size_t bytes[REFS];        /* of them */
 	uint64_t oldest[REFS];     /* lower ids have been forgotten */
 	uint64_t last_local[REFS]; /* last id given in this file */

@@ -15,6 +15,7 @@ static const unsigned char stream_of[RECORD_CODES] = {
 	[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
 	[RECORD_title] = STREAM_PROCESS,   [RECORD_fault] = STREAM_FAULT,
 	[RECORD_gc_summary] = STREAM_GC,   [RECORD_gc_cycle] = STREAM_GC,
+	[RECORD_oom] = STREAM_PROCESS,
 };
 
 unsigned record_stream(enum record_kind kind)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_btf.c: finds kernel functions in the kernel's own BTF. */
+/* kernel_btf.c: finds kernel functions and tracepoints in the kernel's own BTF. */
 #include "kernel_btf.h"
 
 #include <bpf/btf.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -68,4 +69,36 @@ void kernel_btf_functions(const char *const *names, int *const *numbers)
 	}
 	if (fd >= 0)
 		close(fd);
+}
+
+/* The type behind a pointer; NULL: it is none. */
+static const struct btf_type *pointed_to(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	return type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+}
+
+bool kernel_btf_has_task(const char *tracepoint)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *type = NULL;
+	char name[64];
+	int id;
+
+	if (!btf)
+		return false;
+	/* A pointer to a function, whose first argument is the program's own. */
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	if (id > 0)
+		type = pointed_to(btf, btf__type_by_id(btf, (uint32_t)id)->type);
+	if (type && btf_is_func_proto(type) && btf_vlen(type) > 1)
+		type = pointed_to(btf, btf_params(type)[1].type);
+	else
+		type = NULL;
+	id = type && btf_is_struct(type) &&
+	     !strcmp(btf__name_by_offset(btf, type->name_off), "task_struct");
+	btf__free(btf);
+	return id;
 }

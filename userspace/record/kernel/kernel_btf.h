@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_btf.h: BTF ids of kernel functions, by which BPF programs call them. */
+/* kernel_btf.h: BTF ids of kernel functions, and the arguments of tracepoints. */
 #ifndef GCPROF_KERNEL_BTF_H
 #define GCPROF_KERNEL_BTF_H
+
+#include <stdbool.h>
 
 /*
  * Stores the id of each function in `names`, which ends with NULL, in *numbers[i]; leaves those of
@@ -9,5 +11,8 @@
  * would copy all of it twice, which takes longer than loading some of the programs.
  */
 void kernel_btf_functions(const char *const *names, int *const *numbers);
+
+/* Does the tracepoint hand over a task first? Takes a tenth of a second. */
+bool kernel_btf_has_task(const char *tracepoint);
 
 #endif

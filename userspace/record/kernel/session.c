@@ -18,7 +18,7 @@
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 
-enum { SYSTEM_LINKS = 16 };
+enum { SYSTEM_LINKS = 24 };
 
 #define LOOKS_MAX 8 /* programs that fork without end would otherwise keep it busy */
 #define SECOND_NS UINT64_C(1000000000)
@@ -76,8 +76,7 @@ int session_open(const struct record_options *options, struct session **out,
 	if (!session)
 		goto out;
 	session->n_cpus = libbpf_num_possible_cpus();
-	if (session->n_cpus < 1)
-		session->n_cpus = 1;
+	session->n_cpus = session->n_cpus < 1 ? 1 : session->n_cpus;
 	session->multi = attach_multi_supported();
 	session->cpu_events = cpu_events_create(session->n_cpus);
 	session->skeleton = session->cpu_events ? gcprof_bpf__open() : NULL;
@@ -205,6 +204,7 @@ static int attach_process(struct session *session, struct problem *problem)
 		{session->skeleton->progs.process_exit, NULL},
 		{session->skeleton->progs.process_rename, NULL},
 		{session->skeleton->progs.sched_waking, NULL},
+		{session->skeleton->progs.oom_victim, NULL},
 		{session->skeleton->progs.cgroup_moved, NULL},
 		{session->skeleton->progs.cgroup_born, NULL},
 		{session->skeleton->progs.cgroup_iterate, &session->threads},

@@ -164,6 +164,7 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.ran_iterate, options->frequency != 0},
 		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
+		{skeleton->progs.oom_victim, options->when_oom},
 		{skeleton->progs.usage_iterate, options->rotate || options->keep},
 		{skeleton->progs.call_cpu_iterate, calls && options->overhead_max > 0},
 	};

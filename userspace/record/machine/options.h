@@ -60,9 +60,11 @@ struct record_options {
 	uint64_t duration;  /* ns; 0: until the program ends */
 	const char *rotate; /* as given: the time or size after which a new file begins; or NULL */
 	uint64_t rotate_ns, rotate_bytes; /* 0: never */
+	uint64_t rotate_limit;            /* bytes of all its files; 0: unlimited */
 	const char *keep;                 /* as given: what to keep at the end; NULL: everything */
 	uint64_t keep_ns, keep_bytes;     /* one of the two is set */
 	struct option_list when;          /* conditions for a snapshot, as given */
+	bool when_oom;                    /* one of them is oom */
 	uint64_t after;                   /* delay before a snapshot is taken, ns */
 	const char *syscalls;             /* as given: all, slow=TIME, count or off */
 	enum syscall_mode syscall_mode;

@@ -291,6 +291,13 @@ int store_title(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
+int store_oom(struct store *store, const struct incoming *in)
+{
+	const struct record record = RECORD_OF(oom, in);
+
+	return profile_writer_put(store->writer, &record);
+}
+
 int store_exit(struct store *store, const struct incoming *in)
 {
 	const struct event_exit *event = (const void *)in->header;
