@@ -21,6 +21,7 @@ enum { FILES_MAX = 1024 };
 struct push_arguments {
 	struct server_arguments server;
 	struct option_list labels;
+	const char *spool;
 	int schema;
 	const char *files[FILES_MAX];
 	int n_files;
@@ -31,19 +32,16 @@ static const struct option_row rows[] = {
 	 "http[s]://HOST[:PORT][/DATABASE] (default http://localhost:8123/gcprof)"},
 	{"label", 'l', OPTION_LIST, offsetof(struct push_arguments, labels), 0, 0, "NAME=VALUE",
 	 "service, version, host, container, or any other name; several times"},
-	{"user", 'u', OPTION_TEXT, offsetof(struct push_arguments, server.user), 0, 0, "NAME",
-	 "the server's user (default: default)"},
-	{"password-file", 0, OPTION_TEXT, offsetof(struct push_arguments, server.password_file), 0,
-	 0, "FILE", "its first line is the user's password"},
-	{"ca-file", 0, OPTION_TEXT, offsetof(struct push_arguments, server.ca_file), 0, 0, "FILE",
-	 "trust these certificates (PEM) for https (default: those of the system)"},
+	SERVER_OPTIONS(struct push_arguments, server, ""),
+	{"spool", 0, OPTION_TEXT, offsetof(struct push_arguments, spool), 0, 0, "DIR",
+	 "copy the files there first, push all that it has, and remove what the server has"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
 	 "print the statements that make the tables, and end"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Puts a label where it belongs; the text is cut in two. */
-static int take_label(struct fleet_given *given, char *text)
+/* Puts a label that server_check() has seen where it belongs; the text is cut in two. */
+static void take_label(struct fleet_given *given, char *text)
 {
 	const struct {
 		const char *name, **value;
@@ -53,24 +51,13 @@ static int take_label(struct fleet_given *given, char *text)
 		     {"container", &given->container}};
 	char *value = strchr(text, '=');
 
-	if (!value || value == text || strspn(text, LABEL_CHARACTERS) != (size_t)(value - text)) {
-		log_error("--label %s: not NAME=VALUE with a name of letters, digits and \"_\"",
-			  text);
-		return -EINVAL;
-	}
 	*value++ = '\0';
-	if (!*value || strlen(value) > LABEL_VALUE_MAX) {
-		log_error("--label %s: the value has no or more than %d bytes", text,
-			  LABEL_VALUE_MAX);
-		return -EINVAL;
-	}
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strcmp(text, known[i].name)) {
 			*known[i].value = value;
-			return 0;
+			return;
 		}
 	given->labels[given->n_labels++] = (struct fleet_label){text, value};
-	return 0;
 }
 
 static void say(const char *file, const struct push_result *result)
@@ -86,6 +73,7 @@ static void say(const char *file, const struct push_result *result)
 		log_info("%s: the server has it", file);
 }
 
+/* An exit status. */
 static int push_file(struct http *http, const char *file, const struct fleet_given *given)
 {
 	struct http_problem problem = {0};
@@ -124,17 +112,27 @@ static int run(int argc, char **argv)
 		options_parse_words(&cmd_push, &arguments, argc, argv, arguments.files, FILES_MAX);
 	if (arguments.n_files < 0)
 		return EXIT_USAGE;
+	if (server_check(arguments.server.url, &arguments.labels) < 0)
+		return EXIT_USAGE;
 	for (size_t i = 0; i < arguments.labels.count; i++)
-		if (take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]) < 0)
-			return EXIT_USAGE;
+		take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]);
 	if (arguments.schema) {
 		fleet_print_schema(HTTP_DATABASE, stdout);
 		return fflush(stdout) ? EXIT_FAILURE : 0;
 	}
-	if (!arguments.n_files)
+	if (!arguments.n_files && !arguments.spool)
 		arguments.files[arguments.n_files++] = "gcprof.data";
-	status = server_open(&arguments.server, &http);
-	for (int i = 0; i < arguments.n_files && http; i++)
+	status = arguments.spool ? spool_add(arguments.spool, arguments.files, arguments.n_files)
+				 : 0;
+	if (!status)
+		status = server_open(&arguments.server, &http);
+	if (!http && arguments.spool)
+		log_info("what waits in %s is pushed with the next one, or by: gcprof push --spool "
+			 "%s",
+			 arguments.spool, arguments.spool);
+	if (http && arguments.spool)
+		status = spool_push(arguments.spool, push_file, http, &given);
+	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
 		status |= push_file(http, arguments.files[i], &given);
 	http_free(http);
 	return status;

@@ -39,6 +39,29 @@ static int read_password(const char *path, char password[PASSWORD_MAX])
 	return EXIT_FAILURE;
 }
 
+int server_check(const char *url, const struct option_list *labels)
+{
+	struct http_problem problem;
+
+	if (url && http_check(url, &problem)) {
+		log_error("%s", problem.text);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *text = labels->items[i];
+		size_t name = strspn(text, LABEL_CHARACTERS), size = strlen(text);
+
+		if (!name || text[name] != '=' || size == name + 1 ||
+		    size > name + 1 + LABEL_VALUE_MAX) {
+			log_error("--label %s: not NAME=VALUE with a name of letters, digits and "
+				  "\"_\", and a value of 1 to %d bytes",
+				  text, LABEL_VALUE_MAX);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int server_open(const struct server_arguments *arguments, struct http **out)
 {
 	char password[PASSWORD_MAX] = "";

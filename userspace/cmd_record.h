@@ -58,6 +58,12 @@ struct keeping {
 	double seconds;    /* that it has */
 };
 
+/* The process that pushes what is complete. */
+struct pusher {
+	pid_t pid;
+	int socket; /* -1: nothing is pushed */
+};
+
 /* Everything that belongs to one recording, in the order in which it comes to be. */
 struct recording {
 	struct record_options options;
@@ -97,6 +103,7 @@ struct recording {
 	char *path;     /* of the file that is being written; NULL: piped */
 	struct rotation rotation;
 	struct keeping keeping;
+	struct pusher pusher;
 	bool removed;        /* its file is gone, which was reported */
 	uint64_t next_check; /* of that */
 	int file;            /* that file, to see it removed; 0: piped */
@@ -170,6 +177,12 @@ bool recording_snapshot_is_due(const struct recording *recording);
 void recording_keep_split(struct recording *recording, uint64_t time);
 /* What is kept, as the last segment ended. */
 int recording_keep_finish(struct recording *recording, uint64_t end);
+
+/* With --push: starts the process that does it, before all else; gives it a complete profile; waits
+ * until it has sent all. 0 or an exit code. */
+int recording_push_open(struct recording *recording);
+void recording_push(const struct recording *recording, const char *path);
+void recording_push_close(struct recording *recording);
 
 /* "12.5 MiB" */
 void recording_describe_size(uint64_t bytes, char *out, size_t size);

@@ -33,6 +33,10 @@ int recording_check_spans(struct record_options *options)
 		wrong = "--keep and --rotate: only one of them";
 	else if ((options->rotate || options->keep) && strcmp(options->output, "-") == 0)
 		wrong = "--rotate and --keep: not with -o -, which is one profile";
+	else if (options->push.url && strcmp(options->output, "-") == 0)
+		wrong = "--push: not with -o -, which leaves no file";
+	else if ((options->spool || options->labels.count) && !options->push.url)
+		wrong = "--spool and --label: only with --push";
 	else if ((options->after || options->when.count) && !options->keep)
 		wrong = "--when and --after: only with --keep";
 	if (wrong)
@@ -122,6 +126,8 @@ static int open_next(struct recording *recording, uint64_t time, struct sink **s
 	recording->bytes += bytes;
 	recording_describe_size(bytes, size, sizeof(size));
 	err = path ? recording_open_file(recording, sink) : -ENOMEM;
+	if (!err)
+		recording_push(recording, path);
 	if (!err)
 		log_info("%s is complete: %.2f s, %s", path,
 			 (double)(time - file_begin(recording)) / 1e9, size);

@@ -294,7 +294,7 @@ has_blocks() { # COUNT CLIENT
 		grep -q 'a URL is http' <<<"$output"
 	done
 	run -2 "$GCPROF" push --to http://alice:secret@localhost known.data
-	grep -q 'password-file' <<<"$output"
+	grep -q 'a file with the password' <<<"$output"
 	absent secret <(echo "$output")
 	kill_server
 	run -1 push known.data
@@ -359,4 +359,53 @@ has_blocks() { # COUNT CLIENT
 	absent 'socket(' reader.trace
 	absent 'connect(' reader.trace
 	absent ') = [0-9]' <(grep -E 'open(at)?\(' behind || true)
+}
+
+@test "recorder pushes what is complete, as the user who called it" {
+	chmod 777 .
+	SUDO_UID=12345 SUDO_GID=12345 strace -qq -f -o trace -e trace=setresuid,setgroups,connect,execve \
+		"$GCPROF" record -F 999 --push "$url" --spool spool --label service=mine --label team=ours \
+		-o mine.data -R 64K -- "$WORKLOADS/known" >out 2>record.log
+	grep -q 'pushed [0-9]* rows' record.log
+	agrees mine.data
+	same labels "$(ask_server 'SELECT service, label_names, label_values FROM profiles FORMAT TSV')" "$(printf "mine\t['team']\t['ours']")"
+	same 'the spool has' "$(ls -A spool)" ''
+	same 'it belongs to' "$(stat -c %u spool)" 12345
+	# Who connects has become the user before, and has executed gcprof push since.
+	for pid in $(awk '/connect\(.*AF_INET/ {print $1}' trace | sort -u); do
+		grep -q "^$pid .*execve(.*\"push\"" trace
+	done
+	awk '/setresuid\(12345, 12345, 12345\)/ {print $1}' trace | grep -q .
+}
+
+@test "server away: profiles wait in the spool, of each file of a rotation" {
+	kill_server
+	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/known"
+	grep -q "what waits in spool is pushed with the next one" record.log
+	set -- part-*.data
+	[ $# -ge 3 ]
+	same 'profiles in the spool' "$(ls spool | wc -l)" $#
+	start_server server
+	push --spool spool --label service=later
+	same 'the spool has' "$(ls -A spool)" ''
+	same profiles "$(ask_server 'SELECT uniqExact(profile) FROM samples')" $#
+	for part; do
+		"$GCPROF" report --json "$part" | jq '.functions | map(.cpu_self_ns) | add'
+	done | jq -s add >expected
+	same cpu "$(ask_server "SELECT sum(cpu_ns) FROM samples WHERE service = 'later'")" "$(cat expected)"
+	push --spool spool
+	push --spool spool known.data
+	same 'the spool has' "$(ls -A spool)" ''
+}
+
+@test "options of --push make sense together" {
+	for options in '-o - --push http://localhost' '--spool spool' '--label a=b' '--push localhost' '--push http://u:p@localhost' \
+		'--push http://localhost --label nonsense'; do
+		run -2 "$GCPROF" record $options -- true
+		[ ! -e spool ]
+	done
+	run -1 push --spool known.data
+	grep -q 'known.data: Not a directory' <<<"$output"
+	run -1 push --spool spool nothing.data
+	grep -q 'nothing.data: No such file' <<<"$output"
 }

@@ -68,21 +68,35 @@ static int complain(struct http_problem *problem, const char *url, const char *w
 	return -EINVAL;
 }
 
-/* Takes the URL apart. */
-static int take_url(struct http *http, const char *url, struct http_problem *problem)
+static const char *host_of(const char *url)
 {
-	size_t scheme = !strncmp(url, "http://", 7) ? 7 : !strncmp(url, "https://", 8) ? 8 : 0;
-	const char *host = url + scheme, *end = host + strcspn(host, "/");
-	const char *database = *end && end[1] ? end + 1 : HTTP_DATABASE;
+	return !strncmp(url, "http://", 7)    ? url + 7
+	       : !strncmp(url, "https://", 8) ? url + 8
+					      : NULL;
+}
 
-	if (!scheme)
+/* Where it begins: behind the "/", or the usual one. */
+static const char *database_of(const char *host)
+{
+	const char *slash = strchr(host, '/');
+
+	return slash && slash[1] ? slash + 1 : HTTP_DATABASE;
+}
+
+int http_check(const char *url, struct http_problem *problem)
+{
+	const char *host = host_of(url), *end;
+
+	*problem = (struct http_problem){0};
+	if (!host)
 		return complain(problem, url, "neither http:// nor https://");
+	end = host + strcspn(host, "/");
 	/* Not shown: it is in the list of processes already, it need not be in a log. */
 	if (memchr(host, '@', (size_t)(end - host))) {
 		snprintf(problem->text, sizeof(problem->text),
 			 "a URL with a user or password is visible to all users of this machine; "
 			 "use "
-			 "--user and --password-file");
+			 "the options for a user and a file with the password");
 		return -EINVAL;
 	}
 	for (const char *c = host; c < end; c++)
@@ -90,10 +104,20 @@ static int take_url(struct http *http, const char *url, struct http_problem *pro
 			return complain(problem, url, "the host makes no sense");
 	if (end == host)
 		return complain(problem, url, "there is no host");
-	if (!fleet_is_name(database))
-		return complain(problem, url, "the database's name makes no sense");
-	http->name = strndup(url, (size_t)(end - url));
-	http->database = strdup(database);
+	return fleet_is_name(database_of(host))
+		       ? 0
+		       : complain(problem, url, "the database's name makes no sense");
+}
+
+static int take_url(struct http *http, const char *url, struct http_problem *problem)
+{
+	const char *host = host_of(url);
+	int err = http_check(url, problem);
+
+	if (err)
+		return err;
+	http->name = strndup(url, (size_t)(host - url) + strcspn(host, "/"));
+	http->database = strdup(database_of(host));
 	return http->name && http->database ? 0 : -ENOMEM;
 }
 

@@ -30,6 +30,9 @@ struct http_problem {
 
 #define HTTP_DATABASE "gcprof" /* if the URL names none */
 
+/* Does the URL make sense? 0 or -EINVAL, with a text. Loads nothing. */
+int http_check(const char *url, struct http_problem *problem);
+
 /*
  * Connects to nothing yet. -EINVAL: the URL makes no sense, -ENOSYS: no libcurl, -ENOMEM; with a
  * text.

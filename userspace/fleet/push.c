@@ -360,7 +360,7 @@ static int lock(int fd, struct http_problem *problem)
 }
 
 /* What is in the file says which profile it is, with what its rows are like. */
-static int identify(int fd, uint64_t *out)
+int push_identify(int fd, uint64_t *out)
 {
 	static char block[1 << 18];
 	uint64_t hash = HASH_START + FLEET_VERSION;
@@ -408,7 +408,7 @@ int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 	if (!err)
 		locked = err = lock(fd, problem);
 	if (err >= 0)
-		err = identify(fd, &result->profile);
+		err = push_identify(fd, &result->profile);
 	if (!err) {
 		push->visitor = (struct blocks_visitor){take_head, take_block};
 		push->http = http;

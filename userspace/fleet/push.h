@@ -18,6 +18,9 @@ struct push_result {
 /* Is the server there, and are its tables those of this gcprof? As http_query(). */
 int push_check(struct http *http, struct http_problem *problem);
 
+/* The identity of the profile in a file: 0 or a negative errno. */
+int push_identify(int fd, uint64_t *out);
+
 /*
  * Puts the profile's rows there that are missing. `labels` are what all rows get; host and
  * service come from the profile if they are NULL. Borrows the descriptor, which it locks. Errors:

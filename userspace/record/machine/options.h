@@ -53,12 +53,20 @@ struct stack_ways {
 
 const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 
+/* The server that --push names. */
+struct pushing {
+	const char *url, *user, *password_file, *ca_file;
+};
+
 struct record_options {
 	const char *output;
-	uint64_t frequency; /* timer samples a second and CPU; 0: none */
-	uint64_t period;    /* mean bytes between allocation samples; 0: the program's own */
-	uint64_t ceiling;   /* allocation samples a second; 0: none */
-	uint64_t duration;  /* ns; 0: until the program ends */
+	struct pushing push;
+	const char *spool;         /* where profiles wait until they are pushed; or NULL */
+	struct option_list labels; /* that they get */
+	uint64_t frequency;        /* timer samples a second and CPU; 0: none */
+	uint64_t period;           /* mean bytes between allocation samples; 0: the program's own */
+	uint64_t ceiling;          /* allocation samples a second; 0: none */
+	uint64_t duration;         /* ns; 0: until the program ends */
 	const char *rotate; /* as given: after which time or size another file begins; or NULL */
 	uint64_t rotate_ns, rotate_bytes; /* 0: never */
 	const char *keep;                 /* as given: what is kept at the end; NULL: all */
