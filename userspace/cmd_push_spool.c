@@ -145,7 +145,8 @@ int spool_push(const char *spool, spool_pusher *push, struct http *http,
 
 	if (n < 0 || !entries)
 		status = complain(spool, "");
-	qsort(entries, count, sizeof(*entries), by_age);
+	if (count)
+		qsort(entries, count, sizeof(*entries), by_age);
 	for (size_t i = 0; i < count; i++) {
 		int failed = push(http, entries[i].path, given);
 

@@ -152,7 +152,7 @@ close_to() { # EXPECTED FOUND
 	for where in service=b version=2 zone=other 'service=b AND time>-2h AND host=right AND zone!=x'; do
 		same "$where" "$(cpu "$where")" "$two"
 	done
-	for where in 'process != nobody' 'time > -2h' 'time<2099-01-01' 'time >= 2026-01-01T00:00:00Z AND time <= 2099-12-31T23:59'; do
+	for where in 'process != nobody' 'time > -2h' 'time<2099-01-01' 'time > 2026-01-01T00:00:00Z AND time < 2099-12-31T23:59'; do
 		same "$where" "$(cpu "$where")" $((one + two))
 	done
 	for where in 'time<2026-01-01' 'service=a AND version=2' "service='a'' OR 1=1'" 'service=c' "zone='x'' OR 1=1 --'" "zone='x\\'"; do

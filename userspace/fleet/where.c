@@ -96,23 +96,12 @@ static const char *take_value(const char *at, char value[WHERE_VALUE])
 	return quote || !n ? NULL : at;
 }
 
-/* What an operator means for a time; with seconds there is no difference between < N and <= N - 1.
- */
-static void bound_time(struct where_term *term, const char *operator)
+/* What stands between name and value: '=', '!' (for !=), '<', '>'; 0: none of them. */
+static const char *take_sign(const char *at, char *sign)
 {
-	term->from = *operator== '>';
-	term->to = *operator== '<';
-	term->time += (term->from && !operator[1]) || (term->to && operator[1]);
-}
+	size_t n = *at == '!' ? (at[1] == '=' ? 2 : 0) : *at && strchr("=<>", *at) ? 1 : 0;
 
-static const char *take_operator(const char *at, char operator[3])
-{
-	size_t n = !strncmp(at, "!=", 2) || !strncmp(at, "<=", 2) || !strncmp(at, ">=", 2) ? 2
-		   : *at == '=' || *at == '<' || *at == '>'                                ? 1
-											   : 0;
-
-	memcpy(operator, at, n);
-	operator[n] = '\0';
+	*sign = n ? *at : '\0';
 	return at + n;
 }
 
@@ -122,8 +111,8 @@ static int take_term(struct where *where, const char **at, uint64_t now, char *f
 	struct where_term *term = &where->terms[where->count++];
 	size_t n = strspn(*at, LABEL_CHARACTERS);
 	const char *begin = *at, *value;
-	char operator[3];
 	bool time;
+	char sign;
 	int column;
 
 	if (!n || n >= sizeof(term->name))
@@ -131,23 +120,21 @@ static int take_term(struct where *where, const char **at, uint64_t now, char *f
 	memcpy(term->name, begin, n);
 	term->name[n] = '\0';
 	time = !strcmp(term->name, "time");
-	value = take_operator(skip_blanks(begin + n), operator);
-	if (!*operator||(!time && (*operator== '<' || * operator== '>')) ||
-	    (time && *operator!= '<' && * operator!= '>'))
-		return complain(
-			fault, size,
-			time ? "a time has one of < > <= >=" : "a label has = or !=", begin);
+	value = take_sign(skip_blanks(begin + n), &sign);
+	if (!sign || time != (sign == '<' || sign == '>'))
+		return complain(fault, size,
+				time ? "a time has < or >" : "a label has = or !=", begin);
 	*at = take_value(skip_blanks(value), term->value);
 	if (!*at)
 		return complain(fault, size, "the value is missing, too long or has no last quote",
 				begin);
-	term->differs = *operator== '!';
+	term->differs = sign == '!';
+	term->from = sign == '>';
+	term->to = sign == '<';
 	if (time && parse_when(term->value, now, &term->time))
 		return complain(fault, size,
 				"a time is 2026-11-26, 2026-11-26T08:30 (UTC), -90m, -24h or -30d",
 				begin);
-	if (time)
-		bound_time(term, operator);
 	column = find_column(term->name);
 	where->process |= !strcmp(term->name, "process");
 	where->hourly &= time ? term->time % HOUR == 0
