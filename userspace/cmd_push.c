@@ -15,6 +15,7 @@
 #include "fleet/tables.h"
 #include "profile/status.h"
 #include "util/log.h"
+#include "util/plural.h"
 
 enum { FILES_MAX = 1024 };
 
@@ -22,6 +23,7 @@ struct push_arguments {
 	struct server_arguments server;
 	struct option_list labels;
 	const char *spool;
+	uint64_t expire;
 	int schema;
 	const char *files[FILES_MAX];
 	int n_files;
@@ -35,6 +37,8 @@ static const struct option_row rows[] = {
 	SERVER_OPTIONS(struct push_arguments, server, ""),
 	{"spool", 0, OPTION_TEXT, offsetof(struct push_arguments, spool), 0, 0, "DIR",
 	 "copy the files there first, push all that it has, and remove what the server has"},
+	{"expire", 0, OPTION_NUMBER, offsetof(struct push_arguments, expire), 1, 36500, "DAYS",
+	 "drop samples, pauses and calls that are older; the hourly sums stay"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
 	 "print the statements that make the tables, and end"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -66,7 +70,7 @@ static void say(const char *file, const struct push_result *result)
 		log_warning(
 			"%s: the end of the profile is missing: it was pushed as far as it goes",
 			file);
-	if (result->rows || !result->rows_were)
+	if (!result->whole)
 		log_info("%s: pushed %" PRIu64 " rows%s", file, result->rows,
 			 result->rows_were ? "; the server had the others" : "");
 	else
@@ -101,6 +105,20 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 	return err ? EXIT_FAILURE : 0;
 }
 
+static int expire(struct http *http, uint64_t days)
+{
+	struct http_problem problem = {0};
+	uint64_t dropped = 0;
+	int err = push_expire(http, days, &dropped, &problem);
+
+	if (err)
+		log_error("--expire: %s: %s", http_name(http), problem.text);
+	else
+		log_info("dropped the samples of %" PRIu64 " %s", dropped,
+			 plural(dropped, "day[|s]").text);
+	return err ? EXIT_FAILURE : 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct push_arguments arguments = {.n_files = 0};
@@ -120,7 +138,7 @@ static int run(int argc, char **argv)
 		fleet_print_schema(HTTP_DATABASE, stdout);
 		return fflush(stdout) ? EXIT_FAILURE : 0;
 	}
-	if (!arguments.n_files && !arguments.spool)
+	if (!arguments.n_files && !arguments.spool && !arguments.expire)
 		arguments.files[arguments.n_files++] = "gcprof.data";
 	status = arguments.spool ? spool_add(arguments.spool, arguments.files, arguments.n_files)
 				 : 0;
@@ -134,6 +152,8 @@ static int run(int argc, char **argv)
 		status = spool_push(arguments.spool, push_file, http, &given);
 	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
 		status |= push_file(http, arguments.files[i], &given);
+	if (http && arguments.expire)
+		status |= expire(http, arguments.expire);
 	http_free(http);
 	return status;
 }

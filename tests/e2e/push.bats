@@ -255,6 +255,8 @@ has_blocks() { # COUNT CLIENT
 	ask_server 'DROP TABLE hourly_of_samples'
 	push many.data
 	same hourly "$(ask_server 'SELECT count() FROM hourly')" 0
+	# As if the push had been ended there.
+	ask_server 'DROP TABLE profiles'
 	make_tables
 	push many.data
 	agrees many.data
@@ -408,4 +410,21 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'known.data: Not a directory' <<<"$output"
 	run -1 push --spool spool nothing.data
 	grep -q 'nothing.data: No such file' <<<"$output"
+}
+
+@test "what is old is dropped, and its hourly sums stay" {
+	push known.data
+	ask_server "INSERT INTO samples (day, service, time, stack, cpu_ns) VALUES ('2020-01-01', 'old', 1577880000, 1, 7000),
+		('2020-01-01', 'old', 1577880001, 1, 3000)"
+	ask_server "INSERT INTO calls (day, service, time, name) VALUES ('2020-01-02', 'old', 1577966400, 'read')"
+	same 'old samples' "$(ask_server "SELECT count() FROM samples WHERE service = 'old'")" 2
+	push --expire 36500 2>log
+	grep -q 'dropped the samples of 0 days' log
+	push --expire 30 2>log
+	grep -q 'dropped the samples of 1 day$' log
+	same 'old rows' "$(ask_server "SELECT count() FROM samples WHERE service = 'old'"
+		ask_server "SELECT count() FROM calls WHERE service = 'old'")" $'0\n0'
+	same 'old sums' "$(ask_server "SELECT sum(cpu_ns) FROM hourly WHERE service = 'old'")" 10000
+	ask_server "ALTER TABLE hourly DROP PARTITION 202001"
+	agrees known.data
 }

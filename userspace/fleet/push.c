@@ -33,6 +33,8 @@ enum {
 	STILL_WRITTEN_S = 10, /* an unfinished file that is not older may still grow */
 };
 
+#define OTHER_LABELS "it was pushed before, with another service or version"
+
 struct push {
 	struct blocks_visitor visitor; /* first */
 	struct http *http;
@@ -42,7 +44,8 @@ struct push {
 	struct rows_head head;
 	time_t changed;                      /* the file was, last */
 	struct buffer present[FLEET_TABLES]; /* a byte for each block: 1: the server has it */
-	bool unsure; /* blocks may be in samples that their hourly sums do not have */
+	struct buffer last; /* the row of profiles, which says that all others are there */
+	bool unsure;        /* blocks may be in samples that their hourly sums do not have */
 	struct buffer answer;
 };
 
@@ -151,8 +154,7 @@ static int ask_table(struct push *push, enum fleet_table table)
 		unsigned long number = strtoul(at, &end, 10);
 
 		if (strtoul(end, &end, 10) != 1)
-			return complain(push->problem, -EEXIST,
-					"it was pushed before, with another service or version");
+			return complain(push->problem, -EEXIST, OTHER_LABELS);
 		err = note(push, table, number < BLOCKS_MAX ? (uint32_t)number : BLOCKS_MAX);
 		end += strspn(end, "\n");
 	}
@@ -305,6 +307,8 @@ static int take_block(struct blocks_visitor *visitor, enum fleet_table table, ui
 		push->result->rows_were += rows;
 		return 0;
 	}
+	if (table == FLEET_profiles && !push->last.size)
+		return buffer_append(&push->last, data->data, data->size);
 	err = make_insert(table, &insert);
 	if (!err)
 		err = send_block(push, table, number, insert.text, data);
@@ -381,6 +385,28 @@ int push_identify(int fd, uint64_t *out)
 	return 0;
 }
 
+/* Has the server all of it? Then it need not be read. */
+static int ask_whole(struct push *push, bool *out)
+{
+	struct statement sql;
+	FILE *out_sql = begin(&sql);
+	int err;
+
+	if (!out_sql)
+		return -ENOMEM;
+	fputs("SELECT version = ", out_sql);
+	quote_print(out_sql, push->given.version);
+	if (push->given.service) {
+		fputs(" AND service = ", out_sql);
+		quote_print(out_sql, push->given.service);
+	}
+	fprintf(out_sql, " FROM profiles WHERE profile = %" PRIu64, push->given.profile);
+	err = run(push, &sql, NULL);
+	*out = !err && push->answer.size > 1;
+	return *out && push->answer.data[0] != '1' ? complain(push->problem, -EEXIST, OTHER_LABELS)
+						   : err;
+}
+
 static int push_rows(struct push *push, int fd)
 {
 	struct blocks *blocks = NULL;
@@ -392,6 +418,8 @@ static int push_rows(struct push *push, int fd)
 		err = blocks_end(blocks);
 	if (!err && push->unsure)
 		err = mend_hourly(push);
+	if (!err && push->last.size)
+		err = take_block(&push->visitor, FLEET_profiles, 0, 1, &push->last);
 	blocks_free(blocks);
 	return err;
 }
@@ -417,12 +445,16 @@ int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 		push->given = *labels;
 		push->given.profile = result->profile;
 		push->changed = st.st_mtime;
-		err = push_rows(push, fd);
+		err = ask_whole(push, &result->whole);
 	}
+	if (!err && !result->whole)
+		err = push_rows(push, fd);
 	for (size_t i = 0; i < FLEET_TABLES && push; i++)
 		buffer_free(&push->present[i]);
-	if (push)
+	if (push) {
 		buffer_free(&push->answer);
+		buffer_free(&push->last);
+	}
 	free(push);
 	if (locked >= 0)
 		close(locked);

@@ -2,8 +2,8 @@
 /* where.h: what part of a fleet is asked for: a closed grammar, and the SQL that it becomes. */
 /*
  * TERM [AND TERM]..., a TERM is NAME OPERATOR VALUE: service, version, host, container, process,
- * time or the name of another label; = != and for time > (from then on) < (before); a word, or any text in quotes.
- * Nothing of it reaches the server but as a literal.
+ * time or the name of another label; = != and for time > (from then on) < (before); a word, or any
+ * text in quotes. Nothing of it reaches the server but as a literal.
  */
 #ifndef GCPROF_FLEET_WHERE_H
 #define GCPROF_FLEET_WHERE_H
