@@ -7,9 +7,13 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "tables.h"
@@ -35,6 +39,7 @@ struct http {
 	struct buffer answer; /* of inserts */
 	struct buffer packed;
 	char why[CURL_ERROR_SIZE];
+	char session[64]; /* a part of the URL; empty: there is none */
 };
 
 static int load_library(struct http_problem *problem)
@@ -291,6 +296,15 @@ static int perform(struct http *http, const char *url, struct curl_slist *header
 	return -EREMOTEIO;
 }
 
+void http_begin_session(struct http *http)
+{
+	uint64_t random[2] = {(uint64_t)getpid(), (uint64_t)time(NULL)};
+
+	(void)!getrandom(random, sizeof(random), 0);
+	snprintf(http->session, sizeof(http->session), "&session_id=%016" PRIx64 "%016" PRIx64,
+		 random[0], random[1]);
+}
+
 int http_query(struct http *http, const char *sql, const char *id, struct buffer *answer,
 	       struct http_problem *problem)
 {
@@ -299,8 +313,9 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 
 	if (asprintf(&url,
 		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
-		     "&output_format_json_quote_denormals=0%s%s",
-		     http->name, http->database, id ? "&query_id=" : "", id ? id : "") < 0)
+		     "&output_format_json_quote_denormals=0%s%s%s",
+		     http->name, http->database, http->session, id ? "&query_id=" : "",
+		     id ? id : "") < 0)
 		return -ENOMEM;
 	err = perform(http, url, http->headers, sql, strlen(sql), answer, problem);
 	free(url);

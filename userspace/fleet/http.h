@@ -43,6 +43,10 @@ void http_free(struct http *http); /* NULL is allowed */
 const char *http_database(const struct http *http);
 const char *http_name(const struct http *http); /* scheme, host and port, for messages */
 
+/* From now on statements share temporary tables, which the server removes soon after the last one.
+ */
+void http_begin_session(struct http *http);
+
 /*
  * Runs a statement; its answer replaces that in `answer`, with a zero behind it. While one with the
  * same `id` (letters, digits, "-"; NULL: none) runs it is refused. 0; -EREMOTEIO: the server

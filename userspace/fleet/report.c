@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report.c: what a part of a fleet cost, added up by its ClickHouse server. */
 /*
- * Samples are added up by stack first, without a look at what the stacks are; then those sums are
- * divided among the functions of the stacks. Only rows that are shown leave the server. Intervals
- * are made here, of the sums of variances, as for one profile.
+ * Samples are added up by stack and type first, without a look at what the stacks are, into a
+ * temporary table of the server's; then these sums are divided among the functions of the stacks.
+ * Only rows that are shown leave the server. Intervals are made here, of the sums of variances, as
+ * for one profile.
  */
 #include "report.h"
 
@@ -48,12 +49,6 @@ enum { N_FIGURES = sizeof(figures) / sizeof(*figures) };
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-static void print_source(const struct report *report, FILE *out)
-{
-	fprintf(out, " FROM %s WHERE ", report->where->hourly ? "hourly" : "samples");
-	where_print(report->where, report->where->hourly ? "hour" : "time", out);
-}
-
 /* sum(x) AS NAMEx, ... of all figures; ns of a fleet are more than 64 bits have */
 static void print_sums(FILE *out, const char *of, const char *name)
 {
@@ -67,23 +62,37 @@ static void print_sums(FILE *out, const char *of, const char *name)
 		}
 }
 
-static void print_stack_sums(const struct report *report, const char *keys, FILE *out)
+/* Temporary tables are made of those of the session's database, whatever the URL names. */
+static void use_sql(const struct report *report, FILE *out)
 {
-	fprintf(out, "(SELECT %s, ", keys);
-	print_sums(out, "", "s_");
-	print_source(report, out);
-	fprintf(out, " GROUP BY %s)", keys);
+	fprintf(out, "USE %s", http_database(report->http));
 }
 
-/* The functions of those stacks: of the services that are asked for, no others'. */
-static void print_stacks(const struct report *report, FILE *out)
+/* What is asked for, added up: once, however many samples that are. */
+static void picked_sql(const struct report *report, FILE *out)
 {
-	fputs("(SELECT stack, functions FROM stacks WHERE service IN (SELECT service", out);
-	print_source(report, out);
-	fputs(") AND stack IN (SELECT stack", out);
-	print_source(report, out);
-	fputs("))", out);
+	bool hourly = report->where->hourly;
+
+	fputs("CREATE TEMPORARY TABLE picked AS SELECT service, stack, type, ", out);
+	print_sums(out, "", "s_");
+	fprintf(out, " FROM %s WHERE ", hourly ? "hourly" : "samples");
+	where_print(report->where, hourly ? "hour" : "time", out);
+	fputs(" GROUP BY service, stack, type", out);
 }
+
+static void print_stack_sums(const char *keys, FILE *out)
+{
+	fprintf(out, "(SELECT %s, ", keys);
+	print_sums(out, "s_", "s_");
+	fprintf(out, " FROM picked GROUP BY %s)", keys);
+}
+
+#define OF_SERVICES " WHERE service IN (SELECT service FROM picked)"
+
+/* The functions of those stacks: of the services that are asked for, no others'. */
+#define STACKS                                             \
+	"(SELECT stack, functions FROM stacks" OF_SERVICES \
+	" AND stack IN (SELECT stack FROM picked))"
 
 static double total(const struct report *report, const char *key)
 {
@@ -108,40 +117,46 @@ static void print_order(const struct report *report, const char *self, FILE *out
 
 typedef void statement_printer(const struct report *report, FILE *out);
 
-/* Runs what `print` prints: its rows, or NULL and *err. */
-static json_t *ask(struct report *report, statement_printer *print, int *err)
+/* Runs what `print` prints, and `format` behind it. */
+static int run(struct report *report, statement_printer *print, const char *format)
 {
 	char *sql = NULL;
 	size_t size;
 	FILE *out = open_memstream(&sql, &size);
-	json_t *answer = NULL, *rows = NULL;
+	int err;
 
-	*err = out ? 0 : -ENOMEM;
-	if (out) {
-		print(report, out);
-		fputs(" FORMAT JSON", out);
-		*err = fclose(out) ? -ENOMEM : 0;
-	}
-	if (!*err)
-		*err = http_query(report->http, sql, NULL, &report->answer, report->problem);
-	if (!*err) {
-		answer = json_loadb(report->answer.data, report->answer.size - 1, JSON_ALLOW_NUL,
-				    NULL);
-		rows = json_incref(json_object_get(answer, "data"));
-		*err = json_is_array(rows) ? 0 : -EBADMSG;
-	}
-	json_decref(answer);
+	if (!out)
+		return -ENOMEM;
+	print(report, out);
+	fputs(format, out);
+	err = fclose(out) ? -ENOMEM : 0;
+	if (!err)
+		err = http_query(report->http, sql, NULL, &report->answer, report->problem);
 	free(sql);
+	return err;
+}
+
+/* Its rows, or NULL and *err. */
+static json_t *ask(struct report *report, statement_printer *print, int *err)
+{
+	json_t *answer, *rows;
+
+	*err = run(report, print, " FORMAT JSON");
+	if (*err)
+		return NULL;
+	answer = json_loadb(report->answer.data, report->answer.size - 1, JSON_ALLOW_NUL, NULL);
+	rows = json_incref(json_object_get(answer, "data"));
+	*err = json_is_array(rows) ? 0 : -EBADMSG;
+	json_decref(answer);
 	return rows;
 }
 
 static void totals_sql(const struct report *report, FILE *out)
 {
+	(void)report;
 	fputs("SELECT ", out);
-	print_sums(out, "t.s_", "");
-	fputs(" FROM ", out);
-	print_stack_sums(report, "service", out);
-	fputs(" AS t", out);
+	print_sums(out, "s_", "");
+	fputs(" FROM picked", out);
 }
 
 static void functions_sql(const struct report *report, FILE *out)
@@ -158,16 +173,14 @@ static void functions_sql(const struct report *report, FILE *out)
 		fprintf(out, ", sum(s_%s) AS %s", figures[i].sum, figures[i].total);
 	}
 	fputs(" FROM (SELECT * FROM ", out);
-	print_stack_sums(report, "stack", out);
-	fputs(" ANY LEFT JOIN ", out);
-	print_stacks(report, out);
-	fputs(" USING stack) ARRAY JOIN arrayDistinct(functions) AS f GROUP BY f", out);
-	print_order(report, "_self", out);
-	fputs(") ANY LEFT JOIN (SELECT function, name, module, runtime, file, line FROM functions"
-	      " WHERE service IN (SELECT service",
+	print_stack_sums("stack", out);
+	fputs(" ANY LEFT JOIN " STACKS
+	      " USING stack) ARRAY JOIN arrayDistinct(functions) AS f GROUP BY f",
 	      out);
-	print_source(report, out);
-	fputs(")) USING function", out);
+	print_order(report, "_self", out);
+	fputs(") ANY LEFT JOIN (SELECT function, name, module, runtime, file, line FROM "
+	      "functions" OF_SERVICES ") USING function",
+	      out);
 	print_order(report, "_self", out);
 }
 
@@ -181,11 +194,9 @@ static void sites_sql(const struct report *report, FILE *out)
 	fputs(" FROM (SELECT *, arraySlice(arrayFilter((f, i) -> i = 1 OR f != functions[i - 1],"
 	      " functions, arrayEnumerate(functions)), 1, 3) AS site FROM ",
 	      out);
-	print_stack_sums(report, "stack, type", out);
-	fputs(" ANY LEFT JOIN ", out);
-	print_stacks(report, out);
+	print_stack_sums("stack, type", out);
 	fprintf(out,
-		" USING stack) WHERE s_alloc_samples > 0 GROUP BY site"
+		" ANY LEFT JOIN " STACKS " USING stack) WHERE s_alloc_samples > 0 GROUP BY site"
 		" ORDER BY gc_ns DESC, alloc_bytes DESC LIMIT %" PRIu64,
 		report->top);
 }
@@ -201,11 +212,9 @@ static void stacks_sql(const struct report *report, FILE *out)
 	      "alloc_bytes,"
 	      " s_syscall_ns AS syscall_ns, s_off_cpu_ns AS off_cpu_ns FROM ",
 	      out);
-	print_stack_sums(report, "stack", out);
+	print_stack_sums("stack", out);
 	print_order(report, "", out);
-	fputs(") ANY LEFT JOIN ", out);
-	print_stacks(report, out);
-	fputs(" USING stack", out);
+	fputs(") ANY LEFT JOIN " STACKS " USING stack", out);
 }
 
 static void calls_sql(const struct report *report, FILE *out)
@@ -344,12 +353,10 @@ static struct {
 
 static void names_sql(const struct report *report, FILE *out)
 {
-	fputs("SELECT DISTINCT toString(function) AS id, name FROM functions WHERE service IN "
-	      "(SELECT"
-	      " service",
+	(void)report;
+	fputs("SELECT DISTINCT toString(function) AS id, name FROM functions" OF_SERVICES
+	      " AND function IN (",
 	      out);
-	print_source(report, out);
-	fputs(") AND function IN (", out);
 	for (size_t i = 0; i < wanted.count; i++)
 		fprintf(out, "%s%s", i ? "," : "", wanted.ids[i]);
 	putc(')', out);
@@ -479,8 +486,15 @@ int fleet_report(struct http *http, const struct where *where, uint64_t top, jso
 {
 	struct report report = {http, where, top, problem, NULL, {0}};
 	json_t *object = json_object();
-	int err = object ? add_totals(&report, object) : -ENOMEM;
+	int err = object ? 0 : -ENOMEM;
 
+	http_begin_session(http);
+	if (!err)
+		err = run(&report, use_sql, "");
+	if (!err)
+		err = run(&report, picked_sql, "");
+	if (!err)
+		err = add_totals(&report, object);
 	if (!err)
 		err = add(&report, object, "functions", functions_sql, finish_function);
 	if (!err)
