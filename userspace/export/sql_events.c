@@ -155,6 +155,7 @@ static int take_cpu(struct sql *sql, const struct pass *pass, const struct recor
 		.ns = frequency ? real((double)record->ns) : nothing(),
 		.quality = integer(record->quality),
 		.fiber = reference(record->fiber),
+		.samples = integer(record->ticks ? record->ticks : 1),
 	};
 	return database_put(sql->database, TABLE_ticks, &row);
 }

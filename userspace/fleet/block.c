@@ -25,7 +25,7 @@ struct blocks {
 	bool has_head;
 	unsigned table; /* of the block; FLEET_TABLES: none yet */
 	uint32_t number;
-	uint64_t rows;
+	uint64_t rows, rows_max;
 	struct column columns[FLEET_COLUMNS_MAX];
 	struct buffer body;
 };
@@ -47,12 +47,16 @@ int blocks_create(const struct fleet_given *given, struct blocks_visitor *visito
 		  struct blocks **out)
 {
 	struct blocks *blocks = calloc(1, sizeof(*blocks));
+	const char *test = getenv("GCPROF_TEST_BLOCK");
 
 	if (!blocks)
 		return -ENOMEM;
 	blocks->given = given;
 	blocks->visitor = visitor;
 	blocks->table = FLEET_TABLES;
+	blocks->rows_max = test ? strtoull(test, NULL, 10) : 0;
+	if (!blocks->rows_max || blocks->rows_max > BLOCK_ROWS)
+		blocks->rows_max = BLOCK_ROWS;
 	*out = blocks;
 	return 0;
 }
@@ -327,7 +331,7 @@ static int take_row(struct blocks *blocks, struct cursor *cursor)
 	if (err)
 		return err;
 	blocks->rows++;
-	return blocks->rows >= BLOCK_ROWS ||
+	return blocks->rows >= blocks->rows_max ||
 			       (blocks->rows % 1024 == 0 && bytes_of(blocks) >= BLOCK_BYTES)
 		       ? flush(blocks)
 		       : 0;

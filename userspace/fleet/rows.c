@@ -30,7 +30,7 @@ static const struct {
 #include "fleet.def"
 };
 
-enum { N_SELECTS = sizeof(selects) / sizeof(*selects) };
+enum { N_SELECTS = sizeof(selects) / sizeof(*selects), WINDOW_IDS = 1 << 18 };
 
 /* How cells travel; the rest of their types is their receiver's. */
 static const char *const cells[] = {
@@ -87,25 +87,39 @@ static void put_cell(sqlite3_stmt *statement, int column, char kind)
 	}
 }
 
-static int put_rows(sqlite3 *connection, size_t select)
+static int put_window(sqlite3_stmt *statement, size_t select)
 {
-	const char *kinds = cells[selects[select].table];
 	const unsigned char table = (unsigned char)selects[select].table;
-	sqlite3_stmt *statement = NULL;
-	int status = sqlite3_prepare_v2(connection, selects[select].select, -1, &statement, NULL);
+	int status;
 
-	if (status == SQLITE_OK && sqlite3_column_count(statement) != (int)strlen(kinds))
-		status = SQLITE_MISMATCH;
-	while (status == SQLITE_OK || status == SQLITE_ROW) {
-		status = sqlite3_step(statement);
-		if (status != SQLITE_ROW)
-			break;
+	while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
 		wire_put(&table, sizeof(table));
-		for (int i = 0; kinds[i]; i++)
-			put_cell(statement, i, kinds[i]);
+		for (int i = 0; cells[table][i]; i++)
+			put_cell(statement, i, cells[table][i]);
 	}
-	sqlite3_finalize(statement);
+	sqlite3_reset(statement);
 	return status == SQLITE_DONE ? 0 : status == SQLITE_NOMEM ? -ENOMEM : -EIO;
+}
+
+static int put_rows(sqlite3 *connection, size_t select, uint64_t last)
+{
+	sqlite3_stmt *statement = NULL;
+	int err = 0,
+	    status = sqlite3_prepare_v2(connection, selects[select].select, -1, &statement, NULL);
+
+	if (status != SQLITE_OK ||
+	    sqlite3_column_count(statement) != (int)strlen(cells[selects[select].table]))
+		err = status == SQLITE_NOMEM ? -ENOMEM : -EIO;
+	else if (!sqlite3_bind_parameter_count(statement))
+		err = put_window(statement, select);
+	else
+		for (uint64_t id = 1; id <= last && !err; id += WINDOW_IDS) {
+			sqlite3_bind_int64(statement, 1, (int64_t)id);
+			sqlite3_bind_int64(statement, 2, (int64_t)id + WINDOW_IDS - 1);
+			err = put_window(statement, select);
+		}
+	sqlite3_finalize(statement);
+	return err;
 }
 
 static void put_head(const struct model *model)
@@ -137,14 +151,17 @@ static int finish(struct model_observer *observer, struct pass *pass)
 	struct fleet_job *job = (struct fleet_job *)observer;
 	sqlite3 *connection = database_connection(job->database);
 	struct fleet_names *names = NULL;
+	uint64_t last = 0;
 	int err = sql_fill(&job->sql->job.observer, pass);
 
 	if (!err)
 		err = fleet_names_create(pass, connection, &names);
 	if (!err)
 		put_head(pass->model);
+	for (size_t i = 0; i < SQL_TABLES; i++)
+		last = job->sql->n_rows[i] > last ? job->sql->n_rows[i] : last;
 	for (size_t i = 0; i < N_SELECTS && !err; i++)
-		err = put_rows(connection, i);
+		err = put_rows(connection, i, last);
 	fleet_names_free(names);
 	return err;
 }
