@@ -6,7 +6,7 @@
 #: Targets:
 #:   all (the default)       the program, the libraries and the workloads
 #:   setup                   install the Debian packages that building and testing need
-#:   setup-runtimes          install Go, Java, Node.js, PyPy, dwz and Chromium, which some tests use
+#:   setup-runtimes          install Go, Java, Node.js, PyPy, dwz, Chromium and ClickHouse, which some tests use
 #:   demo, example           record a program and print its report; see README.md
 #:   test                    all tests but the slow ones; as root
 #:   test-long               tests that take minutes each

@@ -21,6 +21,7 @@
 #include "record/machine/cgroup.h"
 #include "record/machine/clock.h"
 #include "record/ingest/drain.h"
+#include "cmd_push.h"
 #include "record/world/files.h"
 #include "record/throttle/throttle.h"
 #include "record/target/libraries.h"
@@ -65,6 +66,13 @@ static const struct option_row rows[] = {
 	 "alloc>SIZE/s, exit!=STATUS or oom; may be given several times"},
 	{"after", 0, OPTION_TIME, offsetof(struct record_options, after), 0, 1000000000ull * 3600,
 	 "TIME", "with --keep: delay before a snapshot is taken (default: 0)"},
+	{"push", 0, OPTION_TEXT, offsetof(struct record_options, push.url), 0, 0, "URL",
+	 "push each profile to this ClickHouse server when it is complete"},
+	{"spool", 0, OPTION_TEXT, offsetof(struct record_options, spool), 0, 0, "DIR",
+	 "with --push: keep profiles here while the server is unreachable"},
+	{"label", 'l', OPTION_LIST, offsetof(struct record_options, labels), 0, 0, "NAME=VALUE",
+	 "with --push: service, version or another label; may be repeated"},
+	SERVER_OPTIONS(struct record_options, push, "push-"),
 	{"frequency", 'F', OPTION_NUMBER, offsetof(struct record_options, frequency), 0, 10000,
 	 "HZ", "timer samples per second and CPU; 0: none (default: 999)"},
 	{"period", 'R', OPTION_SIZE, offsetof(struct record_options, period), 64, 1ull << 36,
@@ -584,6 +592,9 @@ static int record_run(int argc, char **argv)
 	if (recording.options.verbose)
 		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	setup_messages();
+	code = recording_push_open(&recording);
+	if (code)
+		return code;
 	make_room_for_descriptors();
 	/*
 	 * Otherwise the threshold grows with each large table that is freed, and a long
@@ -594,6 +605,7 @@ static int record_run(int argc, char **argv)
 	code = record(&recording, argv + first);
 	recording_free(&recording);
 	recording_step(&recording, "everything is detached");
+	recording_push_close(&recording);
 	return code;
 }
 

@@ -60,6 +60,12 @@ struct keeping {
 	double seconds;    /* that it has */
 };
 
+/* The process that pushes complete profiles. */
+struct pusher {
+	pid_t pid;
+	int socket; /* -1: nothing is pushed */
+};
+
 /* Everything that belongs to one recording, in order of creation. */
 struct recording {
 	struct record_options options;
@@ -99,6 +105,7 @@ struct recording {
 	char *path;     /* of the current file; NULL: piped */
 	struct rotation rotation;
 	struct keeping keeping;
+	struct pusher pusher;
 	bool removed;        /* the file was removed, which was reported */
 	uint64_t next_check; /* of the file's existence */
 	int file;            /* the same file, to notice its removal; 0: piped */
@@ -172,6 +179,12 @@ bool recording_snapshot_is_due(const struct recording *recording);
 void recording_keep_split(struct recording *recording, uint64_t time);
 /* What is kept, as the last segment ended. */
 int recording_keep_finish(struct recording *recording, uint64_t end);
+
+/* With --push: starts the pushing process, before anything else; hands it a complete profile; waits
+ * until it has sent all. 0 or an exit code. */
+int recording_push_open(struct recording *recording);
+void recording_push(const struct recording *recording, const char *path);
+void recording_push_close(struct recording *recording);
 
 /* Formats a size, such as "12.5 MiB". */
 void recording_describe_size(uint64_t bytes, char *out, size_t size);

@@ -272,4 +272,7 @@ void recording_complete(struct recording *recording)
 	store_report_cross_check(recording->store);
 	report_left(recording);
 	print_summary(recording, end);
+	/* Of a recording that is kept each snapshot was pushed by itself. */
+	if (!recording->failed && !recording->keeping.kept)
+		recording_push(recording, recording->path);
 }

@@ -60,6 +60,7 @@ static void tell(struct recording *recording)
 		st.st_size = 0;
 	recording->bytes = (uint64_t)st.st_size;
 	recording_describe_size(recording->bytes, size, sizeof(size));
+	recording_push(recording, recording->path);
 	log_info("%s has the last %.2f s, %s", recording->path, recording->keeping.seconds, size);
 }
 

@@ -36,6 +36,10 @@ int recording_check_spans(struct record_options *options)
 		wrong = "--rotate and --keep write several profiles: not with -o -";
 	else if (options->rotate_limit && !options->rotate)
 		wrong = "--rotate-limit needs --rotate";
+	else if (options->push.url && strcmp(options->output, "-") == 0)
+		wrong = "--push needs a file: not with -o -";
+	else if ((options->spool || options->labels.count) && !options->push.url)
+		wrong = "--spool and --label need --push";
 	else if ((options->after || options->when.count) && !options->keep)
 		wrong = "--when and --after: only with --keep";
 	if (wrong)
@@ -158,6 +162,8 @@ static int open_next(struct recording *recording, uint64_t time, struct sink **s
 	recording->bytes += bytes;
 	recording_describe_size(bytes, size, sizeof(size));
 	err = path ? recording_open_file(recording, sink) : -ENOMEM;
+	if (!err)
+		recording_push(recording, path);
 	if (!err)
 		log_info("%s is complete: %.2f s, %s", path,
 			 (double)(time - file_begin(recording)) / 1e9, size);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_report.h"
 #include "commands.h"
 #include "model/rows/call_tree.h"
 #include "model/select/filter.h"
@@ -31,6 +32,8 @@ struct report_arguments {
 	const char *histogram;
 	const char *frames;
 	int recording;
+	struct server_arguments server;
+	const char *where;
 	const char *file;
 };
 
@@ -81,6 +84,11 @@ static const struct option_row rows[] = {
 	 "show only page faults"},
 	{"histogram", 0, OPTION_TEXT, offsetof(struct report_arguments, histogram), 0, 0, "CALL",
 	 "show the distribution of a system call's duration: read, or syscall:read"},
+	{"from", 0, OPTION_TEXT, offsetof(struct report_arguments, server.url), 0, 0, "URL",
+	 "report on the profiles that gcprof push stored in this ClickHouse server, not on a file"},
+	{"where", 0, OPTION_TEXT, offsetof(struct report_arguments, where), 0, 0, "CONDITION",
+	 "with --from: service=NAME AND version!=NAME AND time>-24h ..."},
+	SERVER_OPTIONS(struct report_arguments, server, ""),
 	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more detail about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -127,10 +135,9 @@ static int print_calls(const struct model *model, const struct report_arguments 
 			       : calls_text(model, builder->tree, &request, options, stdout);
 }
 
-static int print_report(struct model *model, const struct report_arguments *arguments,
-			const struct call_builder *builder)
+static struct report_options options_of(const struct report_arguments *arguments)
 {
-	struct report_options options = {
+	return (struct report_options){
 		.width = arguments->width ? (int)arguments->width : terminal_width(STDOUT_FILENO),
 		.colour = terminal_colour(STDOUT_FILENO),
 		.verbose = arguments->verbose,
@@ -139,6 +146,12 @@ static int print_report(struct model *model, const struct report_arguments *argu
 		.sort = arguments->sort,
 		.histogram = arguments->histogram,
 	};
+}
+
+static int print_report(struct model *model, const struct report_arguments *arguments,
+			const struct call_builder *builder)
+{
+	struct report_options options = options_of(arguments);
 	int error = report_sort(model, arguments->sort);
 
 	if (!error && wants_calls(arguments))
@@ -253,6 +266,22 @@ static int check_sort(const struct report_arguments *arguments)
 	return 0;
 }
 
+/* What a server adds up has fewer parts. */
+static int run_from_server(const struct report_arguments *arguments, size_t n_filters)
+{
+	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_SYSCALLS | PART_GC;
+	struct report_options options = options_of(arguments);
+
+	if (arguments->file || n_filters || wants_calls(arguments) || arguments->frames ||
+	    arguments->histogram || options.parts & ~parts) {
+		log_error("--from: of a server there are --functions, --sites, --syscalls and "
+			  "--gc, with "
+			  "--where, --sort, --top and --json");
+		return EXIT_USAGE;
+	}
+	return report_from_server(&arguments->server, arguments->where, arguments->json, &options);
+}
+
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments arguments = {0};
@@ -272,6 +301,8 @@ static int report_run(int argc, char **argv)
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
+	if (arguments.server.url)
+		return run_from_server(&arguments, filter.count);
 	view.recording = arguments.recording;
 	if (arguments.histogram && !strncmp(arguments.histogram, "syscall:", 8))
 		arguments.histogram += 8;

@@ -17,6 +17,7 @@ extern const struct command cmd_view;
 extern const struct command cmd_top;
 extern const struct command cmd_info;
 extern const struct command cmd_dump;
+extern const struct command cmd_push;
 extern const struct command cmd_doctor;
 
 #endif

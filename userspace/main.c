@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "fleet/rows.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"
 #include "record/kernel/attacher.h"
@@ -14,8 +15,8 @@
 #include "util/suggest.h"
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_snapshot, &cmd_top,  &cmd_report, &cmd_diff, &cmd_query,  &cmd_export,
-	&cmd_import, &cmd_merge,    &cmd_view, &cmd_info,   &cmd_dump, &cmd_doctor,
+	&cmd_record, &cmd_snapshot, &cmd_top,  &cmd_report, &cmd_diff, &cmd_query, &cmd_export,
+	&cmd_import, &cmd_merge,    &cmd_view, &cmd_info,   &cmd_dump, &cmd_push,  &cmd_doctor,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -104,6 +105,8 @@ int main(int argc, char **argv)
 		return opener_main();
 	if (argc == 1 && strcmp(argv[0], WORKER_ATTACHER) == 0)
 		return attacher_main();
+	if (argc == 1 && strcmp(argv[0], WORKER_ROWS) == 0)
+		return rows_main();
 	if (give_up_root(command && command->needs_root))
 		return EXIT_FAILURE;
 	if (!word) {

@@ -161,6 +161,7 @@ static int take_cpu(struct sql *sql, const struct world *world, const struct eve
 		.ns = frequency ? real((double)record->ns) : nothing(),
 		.quality = integer(record->quality),
 		.fiber = reference(record->fiber),
+		.samples = integer(record->ticks ? record->ticks : 1),
 	};
 	return database_put(sql->database, TABLE_ticks, &row);
 }

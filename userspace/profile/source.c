@@ -41,14 +41,18 @@ static void file_close(struct source *source)
 
 int source_file_open(const char *path, struct source **out)
 {
-	struct source_file *file = NULL;
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
 				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? -errno : source_fd_open(fd, out);
+}
+
+int source_fd_open(int fd, struct source **out)
+{
+	struct source_file *file = NULL;
 	struct stat st;
 	int err = 0;
 
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (S_ISDIR(st.st_mode))

@@ -17,6 +17,9 @@ struct source {
 /* "-" is the standard input. */
 int source_file_open(const char *path, struct source **out);
 
+/* Takes over the descriptor, also when it fails. */
+int source_fd_open(int fd, struct source **out);
+
 /* `data` is borrowed until close. */
 int source_memory_open(const void *data, size_t size, struct source **out);
 

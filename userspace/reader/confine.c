@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -82,13 +83,14 @@ static void limit(int resource, uint64_t value)
 	setrlimit(resource, &limit);
 }
 
-static void limit_all(void)
+static void limit_all(bool writes)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* need more address space */
 	limit(RLIMIT_AS, SPACE_BYTES_MAX);
 	limit(RLIMIT_DATA, DATA_BYTES_MAX);
 #endif
-	limit(RLIMIT_FSIZE, 0);
+	if (!writes)
+		limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_NPROC, 0);
 }
@@ -140,6 +142,12 @@ static const struct row {
 #endif
 };
 
+/* And for a process with a database: these, of descriptors that are open for writing. */
+static const struct row writing_rows[] = {
+	{.call = SCMP_SYS(pwrite64), .argument = -1},
+	{.call = SCMP_SYS(ftruncate), .argument = -1},
+};
+
 static int add_row(scmp_filter_ctx filter, const struct row *row)
 {
 	const struct scmp_arg_cmp compare[] = {
@@ -152,20 +160,23 @@ static int add_row(scmp_filter_ctx filter, const struct row *row)
 }
 
 /* Other calls fail: a library may try one and continue without it. */
-static int enter_filter(void)
+static int enter_filter(bool writes)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	int err = filter ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++)
 		err = add_row(filter, &rows[i]);
+	for (size_t i = 0; i < sizeof(writing_rows) / sizeof(writing_rows[0]) && writes && !err;
+	     i++)
+		err = add_row(filter, &writing_rows[i]);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
 }
 
-int confine(void)
+static int confine_as(bool writes)
 {
 	int err = change_user();
 
@@ -180,7 +191,17 @@ int confine(void)
 	/* Dies with the recorder, even while parsing. A change of user or more capabilities, as in
 	 * a new namespace, would undo this setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	limit_all();
+	limit_all(writes);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return enter_filter();
+	return enter_filter(writes);
+}
+
+int confine(void)
+{
+	return confine_as(false);
+}
+
+int confine_writing(void)
+{
+	return confine_as(true);
 }

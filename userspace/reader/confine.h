@@ -10,4 +10,7 @@
  */
 int confine(void);
 
+/* The same for a process that has a file of its own open, to which it may write. */
+int confine_writing(void);
+
 #endif

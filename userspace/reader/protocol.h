@@ -18,6 +18,7 @@
 #define WORKER_READER   "gcprof-reader"
 #define WORKER_OPENER   "gcprof-opener"
 #define WORKER_ATTACHER "gcprof-attacher"
+#define WORKER_ROWS     "gcprof-rows"
 
 #define WORKER_NICE "GCPROF_NICE" /* its whole environment: its nice value */
 
@@ -37,6 +38,7 @@ enum worker_request_kind {
 	READ_STACK,     /* a stack dump: its frames, see dumps.h */
 	READ_HEAP,      /* memory of a program: its own heap profile, see heap_profile.h */
 	READ_TABLE,     /* memory of a program: its name table, see name_table.h */
+	READ_PROFILE,   /* a profile: its rows, see ../fleet/rows.h */
 };
 
 struct worker_request {

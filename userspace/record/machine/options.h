@@ -52,9 +52,17 @@ struct stack_ways {
 
 const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 
+/* The server that --push names. */
+struct pushing {
+	const char *url, *user, *password_file, *ca_file;
+};
+
 struct record_options {
 	const char *output;
-	uint64_t frequency; /* timer samples per second and CPU; 0: none */
+	struct pushing push;
+	const char *spool;         /* where profiles wait until they are pushed; or NULL */
+	struct option_list labels; /* of pushed profiles */
+	uint64_t frequency;        /* timer samples per second and CPU; 0: none */
 	uint64_t period;    /* mean bytes between allocation samples; 0: the program's default */
 	uint64_t ceiling;   /* allocation samples per second; 0: no limit */
 	uint64_t duration;  /* ns; 0: until the program ends */

@@ -1,0 +1,442 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# push.bats: profiles in a real ClickHouse server, each row once, whatever ends when.
+# Parallel: no other recorder matters, and each test has a server of its own.
+
+# shellcheck disable=SC2154 # clickhouse.bash sets url, port and server
+bats_require_minimum_version 1.5.0
+load common
+load clickhouse
+
+# A profile with everything, one with many rows, and names that would end literals.
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
+	"$build/gcprof" record --off-cpu -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
+	"$build/gcprof" record -o many.data -R 2K --ceiling 0 -- "$build/workloads/gcbench" >/dev/null 2>many.log
+	cp "$build/workloads/known" $'a\'b"\\\nc\xff;--'
+	"$build/gcprof" record -o names.data -R 64K -- $'./a\'b"\\\nc\xff;--' >/dev/null 2>names.log
+}
+
+setup() {
+	need_root
+	need_clickhouse
+	cd "$BATS_TEST_TMPDIR" || return 1
+	ln -s "$BATS_FILE_TMPDIR"/*.data .
+	start_server server
+	make_tables
+}
+
+# Sums of a profile by its report, and of all that the server has, as lines; times are whole there, bytes
+# may be off by their rounding.
+report_sums() { # FILE
+	read_report "$1" && jq -r '.functions as $f | "cpu \($f | map(.cpu_self_ns) | add)",
+		"alloc \($f | map(.alloc_self_bytes) | add / 1e4 | round)",
+		"survived \($f | map(.survived_bytes) | add / 1e4 | round)",
+		"gc \($f | map(.gc_self_ns) | add / 1e4 | round)",
+		"calls \($f | map(.syscall_self_ns) | add)", "waits \($f | map(.off_cpu_self_ns) | add)",
+		"samples \(.cpu.samples + .alloc.samples)"' .report.json
+}
+
+server_sums() { # TABLE
+	ask_server "SELECT sum(cpu_ns), round(sum(alloc_bytes) / 1e4), round(sum(survived_bytes) / 1e4),
+		round(sum(gc_ns) / 1e4), sum(syscall_ns), sum(off_cpu_ns), sum(cpu_samples) + sum(alloc_samples)
+		FROM $1 FORMAT TSV" | tr '\t' '\n' | paste -d ' ' <(printf '%s\n' cpu alloc survived gc calls waits samples) -
+}
+
+# What the server has is what the report says, in all tables.
+agrees() { # FILE
+	report_sums "$1" >expected
+	grep -q '^samples [1-9]' expected
+	for table in samples hourly; do
+		server_sums $table >found
+		diff expected found || {
+			echo "so far the report (<) and $table (>)"
+			return 1
+		}
+	done
+	same pauses "$(ask_server 'SELECT sum(count), sum(pause_ns) FROM pauses WHERE time > 0 FORMAT TSV')" \
+		"$(jq -r '.gc | [.minor.count + .major.count, .minor.total_ns + .major.total_ns] | @tsv' .report.json)"
+	same calls "$(ask_server 'SELECT sum(count), sum(total_ns) FROM calls FORMAT TSV')" \
+		"$(jq -r '[(.syscalls | map(.count) | add), (.syscalls | map(.total_ns) | add)] | @tsv' .report.json)"
+}
+
+push() {
+	"$GCPROF" push --to "$url" "$@"
+}
+
+@test "what the server has is the report, however often it is pushed" {
+	push known.data 2>log
+	grep -q 'known.data: pushed [0-9]* rows$' log
+	agrees known.data
+	push known.data 2>log
+	grep -q 'known.data: the server has it' log
+	agrees known.data
+}
+
+@test "each function has its figures" {
+	push known.data
+	ask_server "SELECT name, sum(cpu), round(sum(bytes)) FROM
+		(SELECT functions[1] AS function, sum(cpu_ns) AS cpu, sum(alloc_bytes) AS bytes FROM
+			(SELECT stack, cpu_ns, alloc_bytes FROM hourly WHERE hour > 0)
+			ANY LEFT JOIN stacks USING stack GROUP BY function)
+		ANY LEFT JOIN functions USING function GROUP BY name ORDER BY name FORMAT TSV" >found
+	"$GCPROF" report --json known.data | jq -r '.functions | group_by(.name)[] | [.[0].name,
+		(map(.cpu_self_ns) | add), (map(.alloc_self_bytes) | add | round)] | select(.[1] + .[2] > 0) | @tsv' |
+		LC_ALL=C sort >expected
+	[ "$(wc -l <expected)" -gt 5 ]
+	awk -F '\t' '$2 + $3 > 0' found | LC_ALL=C sort | awk -F '\t' -v OFS='\t' '
+		NR == FNR {name[NR] = $1; cpu[NR] = $2; bytes[NR] = $3; next}
+		$1 != name[FNR] || $2 != cpu[FNR] || ($3 - bytes[FNR])^2 > 4 {print "not", $0; bad = 1}
+		END {exit bad || FNR != NR - FNR}' expected -
+}
+
+# As many blocks as it takes to interrupt a push.
+small_blocks() {
+	export GCPROF_TEST_BLOCK=10
+}
+
+report_from() {
+	"$GCPROF" report --from "$url" "$@"
+}
+
+# Figures of functions, sites and calls, as lines; bytes and shares of collection time to a few.
+figures() {
+	jq -r '(.functions[] | ["function", .name, .module, .runtime, .cpu_samples, .cpu_self_ns, .cpu_total_ns,
+			(.alloc_self_bytes, .alloc_total_bytes, .survived_bytes, .alloc_self.low, .alloc_total.high,
+			.gc_self_ns, .gc_ns | . / 100 | round), .syscall_self_ns, .syscall_ns, .off_cpu_self_ns,
+			.off_cpu_ns, (.survived_low * 1000 | round)]),
+		(.sites[] | ["site", (.functions | join(" < ")), .type, .samples, (.gc_ns, .bytes.low, .bytes.high | . / 100 |
+			round), (.survived_high * 1000 | round)]),
+		(.syscalls[] | ["call", .name, .count, .errors, .total_ns, .max_ns, .in_gc_ns]) |
+			map(. // "") | @tsv' "$1" | LC_ALL=C sort
+}
+
+# As many lines, and numbers that differ by no more than their rounding.
+close_to() { # EXPECTED FOUND
+	paste "$1" "$2" | awk -F '\t' '
+		{n = NF / 2; for (i = 1; i <= n; i++) if ($i != $(i + n) && !($i ~ /^[0-9]+$/ && ($i - $(i + n)) ^ 2 <= 1)) bad = 1}
+		bad {print; exit} END {exit bad || NR < 30}' && [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ]
+}
+
+@test "report of the server is the report of the file" {
+	push known.data
+	"$GCPROF" report --json known.data | jq '.functions |= map(select(.cpu_samples + .alloc_total_bytes + .gc_ns +
+		.cpu_total_ns + .syscall_ns + .off_cpu_ns > 0))' >local.json
+	for where in 'service!=x' time\>2026-01-01 'time>2026-01-01T00:00:01 AND host!=nowhere'; do
+		report_from --where "$where" --json >server.json
+		figures local.json >expected
+		figures server.json >found
+		close_to expected found
+		same pauses "$(jq -c '[.pauses | map(.count, .total_ns) | _nwise(2)] | transpose | map(add)' server.json)" \
+			"$(jq -c '.gc | [.minor.count + .major.count, .minor.total_ns + .major.total_ns]' local.json)"
+		same profiles "$(jq .profiles server.json)" 1
+	done
+	# Stacks add up to the whole, and begin where programs begin.
+	same cpu "$(jq '.stacks | map(.cpu_ns) | add' server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' local.json)"
+	jq -e '.stacks[] | select(.functions[-1] == "_start" and .functions[0] == "spin")' server.json >/dev/null
+	report_from >text
+	grep -q '^1 profile$' text
+	grep -q '^Functions' text
+	grep -q '^Allocation sites' text
+}
+
+@test "two services, versions and machines: each has its own, together they are both" {
+	push --label service=a --label version=1 --label host=left --label zone="it's" known.data
+	push --label service=b --label version=2 --label host=right --label zone=other names.data
+	cpu() {
+		report_from --json --where "$1" | jq '.totals.cpu_ns // 0'
+	}
+	one=$("$GCPROF" report --json known.data | jq '.functions | map(.cpu_self_ns) | add')
+	two=$("$GCPROF" report --json names.data | jq '.functions | map(.cpu_self_ns) | add')
+	for where in service=a 'version != 2' host=left "zone='it''s'" 'zone="it'\''s" and service=a' 'host!=right'; do
+		same "$where" "$(cpu "$where")" "$one"
+	done
+	for where in service=b version=2 zone=other 'service=b AND time>-2h AND host=right AND zone!=x'; do
+		same "$where" "$(cpu "$where")" "$two"
+	done
+	for where in 'process != nobody' 'time > -2h' 'time<2099-01-01' 'time > 2026-01-01T00:00:00Z AND time < 2099-12-31T23:59'; do
+		same "$where" "$(cpu "$where")" $((one + two))
+	done
+	for where in 'time<2026-01-01' 'service=a AND version=2' "service='a'' OR 1=1'" 'service=c' "zone='x'' OR 1=1 --'" "zone='x\\'"; do
+		same "$where" "$(cpu "$where")" 0
+	done
+	same 'one process' "$(cpu 'process=known')" \
+		"$("$GCPROF" query -f csv "SELECT sum(ns) FROM ticks JOIN processes ON process = processes.id WHERE name = 'known'" known.data |
+			tail -n 1 | tr -d '\r' | cut -d . -f 1)"
+}
+
+@test "conditions that make no sense are refused" {
+	for where in 'service' 'service=' "service='a" 'service=a OR service=b' 'service=a AND' 'service<a' 'time=2026-01-01' \
+		'time>yesterday' 'a b=c' "service='a' x=b" '1=1) OR (1=1' 'service=a; DROP TABLE samples' 'time>-5y'; do
+		run -2 report_from --where "$where"
+		grep -q -- '--where: ' <<<"$output"
+	done
+	for option in --threads '--filter phase=gc' --tree '--frames managed' known.data; do
+		run -2 report_from $option
+		grep -q -- '--from: of a server there are' <<<"$output"
+	done
+}
+
+@test "names and labels arrive as they are" {
+	label=$'x\'; DROP TABLE samples; --\\\n\t\xfe'
+	push --label service="$label" --label version="$label" --label team="$label" names.data
+	same labels "$(ask_server "SELECT hex(service), hex(version), hex(label_values[1]), label_names FROM profiles FORMAT TSV")" \
+		"$(hex=$(printf %s "$label" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F) && printf "%s\t%s\t%s\t['team']" "$hex" "$hex" "$hex")"
+	ask_server "SELECT DISTINCT hex(process) FROM samples WHERE time > 0 AND process != '' FORMAT TSV" | sort >found
+	"$GCPROF" query -f csv 'SELECT DISTINCT hex(name) FROM processes JOIN ticks ON process = processes.id' names.data |
+		tail -n +2 | tr -d '\r' | sort >expected
+	grep -q '2762225C' expected # '"\
+	diff expected found
+	ask_server "SELECT DISTINCT hex(name), hex(module) FROM functions FORMAT CSV" | tr -d '"' | sort >found
+	"$GCPROF" query -f csv "SELECT DISTINCT hex(name), hex(coalesce(module, '')) FROM functions" names.data |
+		tail -n +2 | tr -d '"\r' | sort >expected
+	diff expected found
+	agrees names.data
+}
+
+@test "labels are checked, and a profile keeps its service" {
+	run -2 push --label 'a b=c' known.data
+	grep -q 'not NAME=VALUE' <<<"$output"
+	run -2 push --label service known.data
+	run -2 push --label service= known.data
+	push --label service=one known.data
+	run -1 push --label service=two known.data
+	grep -q 'pushed before, with another service' <<<"$output"
+}
+
+@test "client is killed: what is missing is added" {
+	small_blocks
+	whole=$(push many.data 2>&1 | sed -n 's/.*pushed \([0-9]*\) rows.*/\1/p')
+	[ "$whole" -gt 300 ] # 30 blocks
+	ask_server 'DROP DATABASE gcprof'
+	make_tables
+	partly=0
+	for try in 1 2 3; do
+		"$GCPROF" push --to "$url" many.data 2>/dev/null &
+		client=$!
+		wait_until has_blocks $((try * 8)) "$client"
+		kill -KILL "$client" 2>/dev/null || true
+		wait "$client" || partly=$((partly + 1))
+	done
+	[ "$partly" -ge 2 ]
+	push many.data
+	agrees many.data
+}
+
+has_blocks() { # COUNT CLIENT
+	[ "$(ask_server "SELECT count() FROM samples WHERE time = 0")" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
+}
+
+@test "server is killed: what is missing is added" {
+	small_blocks
+	partly=0
+	for try in 1 2 3; do
+		"$GCPROF" push --to "$url" many.data 2>log &
+		client=$!
+		wait_until has_blocks $((try * 8)) "$client"
+		kill_server
+		start_server server
+		# It tries again, and finds the new server or gives up.
+		wait "$client" || partly=$((partly + 1))
+		! grep -q 'error' log || grep -q 'many.data: http://127.0.0.1' log
+	done
+	echo "given up: $partly times"
+	push many.data
+	agrees many.data
+}
+
+@test "answers are lost: nothing comes twice" {
+	small_blocks
+	for when in 7 20 31; do
+		strace -qq -f -o trace -e trace=recvfrom -e inject=recvfrom:error=ECONNRESET:when=$when \
+			"$GCPROF" push --to "$url" many.data 2>log || cat log
+		grep -q INJECTED trace
+		push many.data
+		agrees many.data
+		ask_server 'DROP DATABASE gcprof'
+		make_tables
+	done
+}
+
+@test "block without its hourly sums gets them" {
+	small_blocks
+	ask_server 'DROP TABLE hourly_of_samples'
+	push many.data
+	same hourly "$(ask_server 'SELECT count() FROM hourly')" 0
+	# As if the push had been ended there.
+	ask_server 'DROP TABLE profiles'
+	make_tables
+	push many.data
+	agrees many.data
+}
+
+@test "two at once: one of them waits or is refused" {
+	small_blocks
+	cp --remove-destination "$(realpath many.data)" many.data
+	cp many.data copy.data
+	push many.data 2>first &
+	client=$!
+	wait_until has_blocks 1 "$client"
+	run push many.data
+	same status "$status" 1
+	grep -q 'another gcprof push' <<<"$output"
+	wait "$client"
+	push copy.data 2>log
+	grep -q 'the server has it' log
+	agrees many.data
+}
+
+@test "what is wrong is said" {
+	run -1 push nothing.data
+	grep -q 'nothing.data: No such file' <<<"$output"
+	echo nonsense >nonsense.data
+	run -1 push nonsense.data
+	grep -q 'nonsense.data: ' <<<"$output"
+	run -1 "$GCPROF" push --to "$url/other" known.data
+	grep -q 'there is no database other' <<<"$output"
+	ask_server 'CREATE DATABASE other'
+	run -1 "$GCPROF" push --to "$url/other" known.data
+	grep -q 'database other has no tables of gcprof' <<<"$output"
+	ask_server 'CREATE VIEW other.gcprof_schema AS SELECT toUInt32(99) AS version'
+	run -1 "$GCPROF" push --to "$url/other" known.data
+	grep -q 'are of version 99' <<<"$output"
+	for bad in ftp://localhost http:// localhost:8123 http://host/a.b 'http://h?x' 'http://a b'; do
+		run -2 "$GCPROF" push --to "$bad" known.data
+		grep -q 'a URL is http' <<<"$output"
+	done
+	run -2 "$GCPROF" push --to http://alice:secret@localhost known.data
+	grep -q 'a file with the password' <<<"$output"
+	absent secret <(echo "$output")
+	kill_server
+	run -1 push known.data
+	grep -q "$url: .*onnect" <<<"$output"
+}
+
+@test "password comes from a file" {
+	(umask 077 && printf "wonder'land\nsecond line\n" >password && echo wrong >wrong)
+	push --user alice --password-file password known.data 2>log
+	absent warning log
+	agrees known.data
+	chmod 644 password
+	push --user alice --password-file password known.data 2>log
+	grep -q 'other users may read it' log
+	run -1 push --user alice --password-file wrong known.data
+	grep -q 'refuses this user or password' <<<"$output"
+	run -1 push --user alice known.data
+	run -1 push --user nobody known.data
+	run -1 push --user alice --password-file missing known.data
+	grep -q 'password-file missing: No such file' <<<"$output"
+}
+
+@test "https: the certificate is checked" {
+	command -v openssl >/dev/null || skip 'openssl is not installed'
+	kill_server
+	(cd server && openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
+		-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null && rm config.xml)
+	cat >server/more.xml <<-END
+		<https_port>$((port + 2))</https_port>
+		<openSSL><server><certificateFile>$PWD/server/cert.pem</certificateFile>
+		<privateKeyFile>$PWD/server/key.pem</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>
+	END
+	write_config server
+	start_server server
+	run -1 "$GCPROF" push --to "https://127.0.0.1:$((port + 2))" known.data
+	grep -qi 'certificate' <<<"$output"
+	"$GCPROF" push --to "https://127.0.0.1:$((port + 2))" --ca-file server/cert.pem known.data
+	agrees known.data
+}
+
+@test "profile that is still written is refused, one that was cut off is pushed" {
+	head -c $(($(stat -L -c %s known.data) * 2 / 3)) known.data >part.data
+	touch -d '1 hour' part.data
+	run -1 push part.data
+	grep -q 'still being written' <<<"$output"
+	touch -d '1 minute ago' part.data
+	push part.data 2>log
+	grep -q 'the end of the profile is missing' log
+	[ "$(ask_server 'SELECT sum(cpu_samples) FROM samples')" -gt 0 ]
+}
+
+@test "process that reads a profile has no network, files, rights or password" {
+	(umask 077 && echo "wonder'land" >password)
+	strace -qq -f -o trace -e trace=socket,connect,open,openat,execve,seccomp,setresuid \
+		"$GCPROF" push --user alice --password-file password --to "$url" known.data
+	reader=$(awk '/execve.*gcprof-rows/ {print $1}' trace)
+	[ -n "$reader" ]
+	awk -v p="$reader" '$1 == p' trace >reader.trace
+	grep -q 'setresuid(65534' reader.trace
+	# Behind its filter nothing is opened or connected.
+	sed -n '/seccomp(SECCOMP_SET_MODE_FILTER/,$p' reader.trace | tail -n +2 >behind
+	absent 'socket(' reader.trace
+	absent 'connect(' reader.trace
+	absent ') = [0-9]' <(grep -E 'open(at)?\(' behind || true)
+}
+
+@test "recorder pushes what is complete, as the user who called it" {
+	chmod 777 .
+	SUDO_UID=12345 SUDO_GID=12345 strace -qq -f -o trace -e trace=setresuid,setgroups,connect,execve \
+		"$GCPROF" record -F 999 --push "$url" --spool spool --label service=mine --label team=ours \
+		-o mine.data -R 64K -- "$WORKLOADS/known" >out 2>record.log
+	grep -q 'pushed [0-9]* rows' record.log
+	agrees mine.data
+	same labels "$(ask_server 'SELECT service, label_names, label_values FROM profiles FORMAT TSV')" "$(printf "mine\t['team']\t['ours']")"
+	same 'the spool has' "$(ls -A spool)" ''
+	same 'it belongs to' "$(stat -c %u spool)" 12345
+	# Who connects has become the user before, and has executed gcprof push since.
+	for pid in $(awk '/connect\(.*AF_INET/ {print $1}' trace | sort -u); do
+		grep -q "^$pid .*execve(.*\"push\"" trace
+	done
+	awk '/setresuid\(12345, 12345, 12345\)/ {print $1}' trace | grep -q .
+}
+
+@test "server away: profiles wait in the spool, of each file of a rotation" {
+	kill_server
+	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/known"
+	grep -q "what waits in spool is pushed with the next one" record.log
+	set -- part-*.data
+	[ $# -ge 3 ]
+	same 'profiles in the spool' "$(ls spool | wc -l)" $#
+	start_server server
+	push --spool spool --label service=later
+	same 'the spool has' "$(ls -A spool)" ''
+	same profiles "$(ask_server 'SELECT uniqExact(profile) FROM samples')" $#
+	for part; do
+		"$GCPROF" report --json "$part" | jq '.functions | map(.cpu_self_ns) | add'
+	done | jq -s add >expected
+	same cpu "$(ask_server "SELECT sum(cpu_ns) FROM samples WHERE service = 'later'")" "$(cat expected)"
+	push --spool spool
+	push --spool spool known.data
+	same 'the spool has' "$(ls -A spool)" ''
+}
+
+@test "options of --push make sense together" {
+	for options in '-o - --push http://localhost' '--spool spool' '--label a=b' '--push localhost' '--push http://u:p@localhost' \
+		'--push http://localhost --label nonsense'; do
+		run -2 "$GCPROF" record $options -- true
+		[ ! -e spool ]
+	done
+	run -1 push --spool known.data
+	grep -q 'known.data: Not a directory' <<<"$output"
+	run -1 push --spool spool nothing.data
+	grep -q 'nothing.data: No such file' <<<"$output"
+}
+
+@test "what is old is dropped, and its hourly sums stay" {
+	push known.data
+	ask_server "INSERT INTO samples (day, service, time, stack, cpu_ns) VALUES ('2020-01-01', 'old', 1577880000, 1, 7000),
+		('2020-01-01', 'old', 1577880001, 1, 3000)"
+	ask_server "INSERT INTO calls (day, service, time, name) VALUES ('2020-01-02', 'old', 1577966400, 'read')"
+	same 'old samples' "$(ask_server "SELECT count() FROM samples WHERE service = 'old'")" 2
+	push --expire 36500 2>log
+	grep -q 'dropped the samples of 0 days' log
+	push --expire 30 2>log
+	grep -q 'dropped the samples of 1 day$' log
+	same 'old rows' "$(ask_server "SELECT count() FROM samples WHERE service = 'old'"
+		ask_server "SELECT count() FROM calls WHERE service = 'old'")" $'0\n0'
+	same 'old sums' "$(ask_server "SELECT sum(cpu_ns) FROM hourly WHERE service = 'old'")" 10000
+	ask_server "ALTER TABLE hourly DROP PARTITION 202001"
+	agrees known.data
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_push.c: gcprof push: puts profiles into a ClickHouse server. */
+#include "cmd_push.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "fleet/push.h"
+#include "fleet/tables.h"
+#include "profile/status.h"
+#include "util/log.h"
+#include "util/plural.h"
+
+enum { FILES_MAX = 1024 };
+
+struct push_arguments {
+	struct server_arguments server;
+	struct option_list labels;
+	const char *spool;
+	uint64_t expire;
+	int schema;
+	const char *files[FILES_MAX];
+	int n_files;
+};
+
+static const struct option_row rows[] = {
+	{"to", 0, OPTION_TEXT, offsetof(struct push_arguments, server.url), 0, 0, "URL",
+	 "http[s]://HOST[:PORT][/DATABASE] (default http://localhost:8123/gcprof)"},
+	{"label", 'l', OPTION_LIST, offsetof(struct push_arguments, labels), 0, 0, "NAME=VALUE",
+	 "service, version, host, container, or any other name; several times"},
+	SERVER_OPTIONS(struct push_arguments, server, ""),
+	{"spool", 0, OPTION_TEXT, offsetof(struct push_arguments, spool), 0, 0, "DIR",
+	 "copy the files there first, push all that it has, and remove what the server has"},
+	{"expire", 0, OPTION_NUMBER, offsetof(struct push_arguments, expire), 1, 36500, "DAYS",
+	 "drop samples, pauses and calls that are older; the hourly sums stay"},
+	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
+	 "print the statements that make the tables, and end"},
+	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
+};
+
+/* Puts a label that server_check() has seen where it belongs; the text is cut in two. */
+static void take_label(struct fleet_given *given, char *text)
+{
+	const struct {
+		const char *name, **value;
+	} known[] = {{"service", &given->service},
+		     {"version", &given->version},
+		     {"host", &given->host},
+		     {"container", &given->container}};
+	char *value = strchr(text, '=');
+
+	*value++ = '\0';
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(text, known[i].name)) {
+			*known[i].value = value;
+			return;
+		}
+	given->labels[given->n_labels++] = (struct fleet_label){text, value};
+}
+
+static void say(const char *file, const struct push_result *result)
+{
+	if (result->unfinished)
+		log_warning(
+			"%s: the end of the profile is missing: it was pushed as far as it goes",
+			file);
+	if (!result->whole)
+		log_info("%s: pushed %" PRIu64 " rows%s", file, result->rows,
+			 result->rows_were ? "; the server had the others" : "");
+	else
+		log_info("%s: the server has it", file);
+}
+
+/* An exit status. */
+static int push_file(struct http *http, const char *file, const struct fleet_given *given)
+{
+	struct http_problem problem = {0};
+	struct push_result result;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
+
+	if (fd < 0) {
+		log_error("%s: %s", file, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	err = push_profile(http, fd, given, &result, &problem);
+	close(fd);
+	if (!err)
+		say(file, &result);
+	else if (err == -EREMOTEIO || err == -ECONNABORTED)
+		log_error("%s: %s: %s", file, http_name(http), problem.text);
+	else if (*problem.text && err != -ENOMEM)
+		log_error("%s: %s", file, problem.text);
+	else if (err == -EPIPE)
+		log_error(
+			"%s: the process that reads it ended; is it damaged, or was memory short?",
+			file);
+	else
+		log_error("%s: %s", file, profile_error_text(err));
+	return err ? EXIT_FAILURE : 0;
+}
+
+static int expire(struct http *http, uint64_t days)
+{
+	struct http_problem problem = {0};
+	uint64_t dropped = 0;
+	int err = push_expire(http, days, &dropped, &problem);
+
+	if (err)
+		log_error("--expire: %s: %s", http_name(http), problem.text);
+	else
+		log_info("dropped the samples of %" PRIu64 " %s", dropped,
+			 plural(dropped, "day[|s]").text);
+	return err ? EXIT_FAILURE : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct push_arguments arguments = {.n_files = 0};
+	struct fleet_given given = {.version = "", .container = ""};
+	struct http *http = NULL;
+	int status;
+
+	arguments.n_files =
+		options_parse_words(&cmd_push, &arguments, argc, argv, arguments.files, FILES_MAX);
+	if (arguments.n_files < 0)
+		return EXIT_USAGE;
+	if (server_check(arguments.server.url, &arguments.labels) < 0)
+		return EXIT_USAGE;
+	for (size_t i = 0; i < arguments.labels.count; i++)
+		take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]);
+	if (arguments.schema) {
+		fleet_print_schema(HTTP_DATABASE, stdout);
+		return fflush(stdout) ? EXIT_FAILURE : 0;
+	}
+	if (!arguments.n_files && !arguments.spool && !arguments.expire)
+		arguments.files[arguments.n_files++] = "gcprof.data";
+	status = arguments.spool ? spool_add(arguments.spool, arguments.files, arguments.n_files)
+				 : 0;
+	if (!status)
+		status = server_open(&arguments.server, &http);
+	if (!http && arguments.spool)
+		log_info("what waits in %s is pushed with the next one, or by: gcprof push --spool "
+			 "%s",
+			 arguments.spool, arguments.spool);
+	if (http && arguments.spool)
+		status = spool_push(arguments.spool, push_file, http, &given);
+	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
+		status |= push_file(http, arguments.files[i], &given);
+	if (http && arguments.expire)
+		status |= expire(http, arguments.expire);
+	http_free(http);
+	return status;
+}
+
+const struct command cmd_push = {
+	.name = "push",
+	.usage = "[OPTIONS] [FILE]...",
+	.summary = "put profiles into a ClickHouse server, for all of a fleet",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_push_server.c: finds the ClickHouse server that a verb is to ask. */
+#include "cmd_push.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fleet/push.h"
+#include "util/log.h"
+#include "util/options.h"
+
+enum { PASSWORD_MAX = 1024 };
+
+/* The first line of the file. */
+static int read_password(const char *path, char password[PASSWORD_MAX])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, password, PASSWORD_MAX - 1);
+	struct stat st;
+
+	if (n < 0) {
+		log_error("--password-file %s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return EXIT_FAILURE;
+	}
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_mode & (S_IRGRP | S_IROTH))
+		log_warning("--password-file %s: other users may read it; chmod 600", path);
+	close(fd);
+	password[n] = '\0';
+	password[strcspn(password, "\r\n")] = '\0';
+	if (*password)
+		return 0;
+	log_error("--password-file %s: its first line is empty", path);
+	return EXIT_FAILURE;
+}
+
+int server_check(const char *url, const struct option_list *labels)
+{
+	struct http_problem problem;
+
+	if (url && http_check(url, &problem)) {
+		log_error("%s", problem.text);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *text = labels->items[i];
+		size_t name = strspn(text, LABEL_CHARACTERS), size = strlen(text);
+
+		if (!name || text[name] != '=' || size == name + 1 ||
+		    size > name + 1 + LABEL_VALUE_MAX) {
+			log_error("--label %s: not NAME=VALUE with a name of letters, digits and "
+				  "\"_\", and a value of 1 to %d bytes",
+				  text, LABEL_VALUE_MAX);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+int server_open(const struct server_arguments *arguments, struct http **out)
+{
+	char password[PASSWORD_MAX] = "";
+	struct http_server server = {
+		.url = arguments->url ? arguments->url : SERVER_URL,
+		.user = arguments->user,
+		.password = arguments->password_file ? password : NULL,
+		.ca_file = arguments->ca_file,
+	};
+	struct http_problem problem;
+	int err, status = arguments->password_file
+				  ? read_password(arguments->password_file, password)
+				  : 0;
+
+	if (status)
+		return status;
+	err = http_create(&server, out, &problem);
+	explicit_bzero(password, sizeof(password));
+	if (err) {
+		log_error("%s", problem.text);
+		return err == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+	}
+	err = push_check(*out, &problem);
+	if (!err)
+		return 0;
+	log_error("%s: %s", http_name(*out), problem.text);
+	http_free(*out);
+	*out = NULL;
+	return EXIT_FAILURE;
+}

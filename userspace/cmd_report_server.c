@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_report_server.c: gcprof report --from: what profiles in a ClickHouse server say together. */
+#include "cmd_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fleet/report.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "report/units.h"
+#include "util/log.h"
+#include "util/options.h"
+#include "util/plural.h"
+
+enum { TOP_DEFAULT = 1000 };
+
+static double number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+/* Borrowed; NULL for an empty text. */
+static const char *text(const json_t *row, const char *key)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value && *value ? value : NULL;
+}
+
+static struct estimate interval(const json_t *row, const char *key)
+{
+	const json_t *object = json_object_get(row, key);
+
+	return (struct estimate){number(object, "estimate"), number(object, "low"),
+				 number(object, "high")};
+}
+
+static struct estimate survived(const json_t *row)
+{
+	const json_t *share = json_object_get(row, "survived");
+
+	return (struct estimate){json_is_null(share) ? -1 : json_number_value(share),
+				 number(row, "survived_low"), number(row, "survived_high")};
+}
+
+static enum runtime runtime_of(const char *name)
+{
+	for (enum runtime r = RUNTIME_NATIVE; r <= RUNTIME_KERNEL; r++)
+		if (name && !strcmp(name, runtime_name(r)))
+			return r;
+	return RUNTIME_NATIVE;
+}
+
+static void fill_function(struct model_function *out, const json_t *row)
+{
+	*out = (struct model_function){
+		.name = text(row, "name") ? text(row, "name") : "(unknown)",
+		.module = text(row, "module"),
+		.file = text(row, "file"),
+		.line = (uint64_t)number(row, "line"),
+		.runtime = runtime_of(text(row, "runtime")),
+		.cpu_samples = (uint64_t)number(row, "cpu_samples"),
+		.cpu_self_ns = number(row, "cpu_self_ns"),
+		.cpu_total_ns = number(row, "cpu_total_ns"),
+		.alloc_self_bytes = number(row, "alloc_self_bytes"),
+		.alloc_total_bytes = number(row, "alloc_total_bytes"),
+		.survived_bytes = number(row, "survived_bytes"),
+		.survived_total_bytes = number(row, "survived_total_bytes"),
+		.known_bytes = number(row, "fate_known_bytes"),
+		.known_total_bytes = number(row, "fate_known_total_bytes"),
+		.gc_self_ns = number(row, "gc_self_ns"),
+		.gc_ns = number(row, "gc_ns"),
+		.syscall_ns = number(row, "syscall_ns"),
+		.syscall_self_ns = number(row, "syscall_self_ns"),
+		.off_cpu_ns = number(row, "off_cpu_ns"),
+		.off_cpu_self_ns = number(row, "off_cpu_self_ns"),
+		.alloc_self = interval(row, "alloc_self"),
+		.alloc_total = interval(row, "alloc_total"),
+		.survived = survived(row),
+	};
+}
+
+static void fill_site(struct model_site *out, const json_t *row)
+{
+	const json_t *functions = json_object_get(row, "functions");
+
+	*out = (struct model_site){.type = text(row, "type"),
+				   .gc_ns = number(row, "gc_ns"),
+				   .bytes = interval(row, "bytes"),
+				   .survived = survived(row)};
+	for (size_t i = 0; i < SITE_FUNCTIONS && i < json_array_size(functions); i++)
+		out->functions[i] = json_string_value(json_array_get(functions, i));
+	if (!out->functions[0])
+		out->functions[0] = "(unknown)";
+}
+
+static void fill_call(struct model_syscall *out, const json_t *row)
+{
+	*out = (struct model_syscall){
+		.name = text(row, "name") ? text(row, "name") : "(unknown)",
+		.count = (uint64_t)number(row, "count"),
+		.errors = (uint64_t)number(row, "errors"),
+		.total_ns = (uint64_t)number(row, "total_ns"),
+		.max_ns = (uint64_t)number(row, "max_ns"),
+		.in_gc_ns = (uint64_t)number(row, "in_gc_ns"),
+	};
+}
+
+/* The tables of a model that were added up elsewhere; texts are borrowed from `report`. */
+static int fill_model(struct model *model, const json_t *report)
+{
+	const json_t *functions = json_object_get(report, "functions");
+	const json_t *sites = json_object_get(report, "sites");
+	const json_t *calls = json_object_get(report, "syscalls");
+	const json_t *totals = json_object_get(report, "totals");
+
+	model->n_functions = json_array_size(functions);
+	model->n_sites = model->n_sites_found = json_array_size(sites);
+	model->n_syscalls = json_array_size(calls);
+	model->functions = calloc(model->n_functions + 1, sizeof(*model->functions));
+	model->sites = calloc(model->n_sites + 1, sizeof(*model->sites));
+	model->syscalls = calloc(model->n_syscalls + 1, sizeof(*model->syscalls));
+	if (!model->functions || !model->sites || !model->syscalls)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->n_functions; i++)
+		fill_function(&model->functions[i], json_array_get(functions, i));
+	for (size_t i = 0; i < model->n_sites; i++)
+		fill_site(&model->sites[i], json_array_get(sites, i));
+	for (size_t i = 0; i < model->n_syscalls; i++)
+		fill_call(&model->syscalls[i], json_array_get(calls, i));
+	model->cpu.on_cpu_ns = (uint64_t)number(totals, "cpu_ns");
+	model->syscall_stack_ns = (uint64_t)number(totals, "syscall_ns");
+	model->wait_stack_ns = (uint64_t)number(totals, "off_cpu_ns");
+	model->gc.minor.total_ns = (uint64_t)number(totals, "gc_ns");
+	return 0;
+}
+
+static void print_pauses(const json_t *report, const struct page *page)
+{
+	static const struct column columns[] = {
+		{NULL, "count", false, 0, 0},   {NULL, "total", false, 0, 0},
+		{NULL, "p50", false, 0, 0},     {NULL, "p99", false, 0, 0},
+		{NULL, "longest", false, 0, 0}, {NULL, "pauses", true, 0, 10}};
+	static const char *const keys[] = {"total_ns", "p50_ns", "p99_ns", "max_ns"};
+	const json_t *rows = json_object_get(report, "pauses"), *row;
+	struct table *table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	size_t i;
+
+	if (!table || !json_array_size(rows)) {
+		table_free(table);
+		return;
+	}
+	page_heading(page, "Pauses");
+	json_array_foreach(rows, i, row)
+	{
+		table_cell(table, unit_count((uint64_t)number(row, "count")).text);
+		for (size_t j = 0; j < sizeof(keys) / sizeof(*keys); j++)
+			table_cell(table, unit_time(number(row, keys[j])).text);
+		table_cell(table, text(row, "kind"));
+	}
+	table_print(table, page);
+	table_free(table);
+}
+
+static int print_text(const json_t *report, const struct report_options *options)
+{
+	struct report_options shown = *options;
+	struct model model = {.frames = MODEL_FRAMES_ALL};
+	struct page page = {stdout, options->width, options->colour};
+	uint64_t profiles = (uint64_t)number(report, "profiles");
+	int err = fill_model(&model, report);
+
+	shown.bare = true;
+	if (!shown.parts)
+		shown.parts = PART_FUNCTIONS | PART_SITES | PART_SYSCALLS | PART_GC;
+	if (!err)
+		err = report_sort(&model, options->sort);
+	if (!err) {
+		page_paragraph(&page, STYLE_PLAIN, 0, "%s profile%s", unit_count(profiles).text,
+			       plural(profiles, "[|s]").text);
+		if (shown.parts & PART_GC)
+			print_pauses(report, &page);
+		shown.parts &= ~(unsigned)PART_GC;
+		if (shown.parts)
+			err = report_text(&model, &shown, stdout);
+	}
+	free(model.functions);
+	free(model.sites);
+	free(model.syscalls);
+	return err;
+}
+
+int report_from_server(const struct server_arguments *server, const char *condition, bool json,
+		       const struct report_options *options)
+{
+	static struct where where;
+	struct http_problem problem = {0};
+	struct http *http = NULL;
+	json_t *report = NULL;
+	char fault[200];
+	int err, status;
+
+	if (where_parse(condition ? condition : "", (uint64_t)time(NULL), &where, fault,
+			sizeof(fault))) {
+		log_error("--where: %s", fault);
+		return EXIT_USAGE;
+	}
+	status = server_open(server, &http);
+	if (status)
+		return status;
+	err = fleet_report(http, &where, options->top ? options->top : TOP_DEFAULT, &report,
+			   &problem);
+	if (err)
+		log_error("%s: %s", http_name(http),
+			  err == -EBADMSG ? "the server's answer makes no sense" : problem.text);
+	http_free(http);
+	if (!err && json)
+		err = json_dumpf(report, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -ENOMEM
+											  : 0;
+	else if (!err)
+		err = print_text(report, options);
+	if (!err && json)
+		putchar('\n');
+	json_decref(report);
+	return err || fflush(stdout) ? EXIT_FAILURE : 0;
+}

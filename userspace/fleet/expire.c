@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* expire.c: drops what is old from a ClickHouse server. */
+/*
+ * By partitions, of which each day has one: that takes no time and works with every version, while
+ * TTL came with 19.6.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "push.h"
+#include "tables.h"
+
+static int drop(struct http *http, const char *table, const char *day, struct http_problem *problem)
+{
+	struct buffer answer = {0};
+	char sql[128];
+	int err;
+
+	snprintf(sql, sizeof(sql), "ALTER TABLE %s DROP PARTITION '%s'", table, day);
+	err = http_query(http, sql, NULL, &answer, problem);
+	buffer_free(&answer);
+	return err;
+}
+
+static int expire_table(struct http *http, const char *table, uint64_t days, uint64_t *dropped,
+			struct http_problem *problem)
+{
+	struct buffer answer = {0};
+	uint64_t count = 0;
+	char sql[320];
+	int err;
+
+	snprintf(
+		sql, sizeof(sql),
+		"SELECT DISTINCT partition FROM system.parts WHERE database = currentDatabase() AND"
+		" table = '%s' AND active AND partition < toString(toDate(now()) - %" PRIu64
+		") FORMAT TSV",
+		table, days);
+	err = http_query(http, sql, NULL, &answer, problem);
+	for (char *day = err ? NULL : strtok(answer.data, "\n"); day && !err;
+	     day = strtok(NULL, "\n")) {
+		/* 2026-11-26 */
+		if (strlen(day) != 10 || day[strspn(day, "0123456789-")])
+			continue;
+		err = drop(http, table, day, problem);
+		count += !err;
+	}
+	buffer_free(&answer);
+	*dropped = count > *dropped ? count : *dropped;
+	return err;
+}
+
+int push_expire(struct http *http, uint64_t days, uint64_t *dropped, struct http_problem *problem)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < FLEET_TABLES && !err; i++)
+		if (fleet_tables[i].once)
+			err = expire_table(http, fleet_tables[i].name, days, dropped, problem);
+	return err;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* http.c: asks a ClickHouse server, over HTTP or HTTPS. */
+#include "http.h"
+
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "tables.h"
+
+enum { ANSWER_MAX = 256 << 20, CONNECT_S = 10, KEEPALIVE_S = 30, GZIP = 15 + 16 };
+
+/* What is used of libcurl. */
+#define CALLS(call)                                                                                \
+	call(curl_global_init) call(curl_easy_init) call(curl_easy_setopt) call(curl_easy_perform) \
+		call(curl_easy_getinfo) call(curl_easy_escape) call(curl_easy_cleanup)             \
+			call(curl_easy_strerror) call(curl_slist_append) call(curl_slist_free_all) \
+				call(curl_free)
+
+static struct {
+#define MEMBER(name) __typeof__(name) *name;
+	CALLS(MEMBER)
+} lib;
+
+struct http {
+	CURL *curl;
+	char *name, *database;
+	struct curl_slist *headers, *packed_headers;
+	struct buffer answer; /* of inserts */
+	struct buffer packed;
+	char why[CURL_ERROR_SIZE];
+	char session[64]; /* a part of the URL; empty: there is none */
+};
+
+static int load_library(struct http_problem *problem)
+{
+	static void *handle;
+	bool complete = true;
+
+	if (handle)
+		return 0;
+	handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+	if (handle) {
+#define LOAD(call)                                  \
+	*(void **)&lib.call = dlsym(handle, #call); \
+	complete = complete && lib.call;
+		CALLS(LOAD)
+	}
+	if (handle && complete && !lib.curl_global_init(CURL_GLOBAL_DEFAULT))
+		return 0;
+	handle = NULL;
+	snprintf(problem->text, sizeof(problem->text),
+		 "libcurl is missing: install it (Debian: apt-get install libcurl4)");
+	return -ENOSYS;
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static int complain(struct http_problem *problem, const char *url, const char *why)
+{
+	snprintf(problem->text, sizeof(problem->text),
+		 "%.300s: %s; a URL is http[s]://HOST[:PORT][/DATABASE]", url, why);
+	return -EINVAL;
+}
+
+static const char *host_of(const char *url)
+{
+	return !strncmp(url, "http://", 7)    ? url + 7
+	       : !strncmp(url, "https://", 8) ? url + 8
+					      : NULL;
+}
+
+/* Where it begins: behind the "/", or the usual one. */
+static const char *database_of(const char *host)
+{
+	const char *slash = strchr(host, '/');
+
+	return slash && slash[1] ? slash + 1 : HTTP_DATABASE;
+}
+
+int http_check(const char *url, struct http_problem *problem)
+{
+	const char *host = host_of(url), *end;
+
+	*problem = (struct http_problem){0};
+	if (!host)
+		return complain(problem, url, "neither http:// nor https://");
+	end = host + strcspn(host, "/");
+	/* Not shown: it is in the list of processes already, it need not be in a log. */
+	if (memchr(host, '@', (size_t)(end - host))) {
+		snprintf(problem->text, sizeof(problem->text),
+			 "a URL with a user or password is visible to all users of this machine; "
+			 "use "
+			 "the options for a user and a file with the password");
+		return -EINVAL;
+	}
+	for (const char *c = host; c < end; c++)
+		if (!isalnum((unsigned char)*c) && !strchr(".:-_[]", *c))
+			return complain(problem, url, "the host makes no sense");
+	if (end == host)
+		return complain(problem, url, "there is no host");
+	return fleet_is_name(database_of(host))
+		       ? 0
+		       : complain(problem, url, "the database's name makes no sense");
+}
+
+static int take_url(struct http *http, const char *url, struct http_problem *problem)
+{
+	const char *host = host_of(url);
+	int err = http_check(url, problem);
+
+	if (err)
+		return err;
+	http->name = strndup(url, (size_t)(host - url) + strcspn(host, "/"));
+	http->database = strdup(database_of(host));
+	return http->name && http->database ? 0 : -ENOMEM;
+}
+
+static int add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	struct curl_slist *longer;
+	char *line = NULL;
+
+	if (asprintf(&line, "%s: %s", name, value) < 0)
+		return -ENOMEM;
+	longer = lib.curl_slist_append(*list, line);
+	explicit_bzero(line, strlen(line));
+	free(line);
+	if (longer)
+		*list = longer;
+	return longer ? 0 : -ENOMEM;
+}
+
+static int make_headers(struct http *http, const struct http_server *server,
+			struct curl_slist **list)
+{
+	int err = add_header(list, "X-ClickHouse-User", server->user ? server->user : "default");
+
+	(void)http;
+	if (!err && server->password)
+		err = add_header(list, "X-ClickHouse-Key", server->password);
+	if (!err)
+		err = add_header(list, "Content-Type", "application/octet-stream");
+	/* Else the server is asked first whether it wants what comes. */
+	return err ? err : (*list = lib.curl_slist_append(*list, "Expect:")) ? 0 : -ENOMEM;
+}
+
+static size_t take_answer(char *data, size_t size, size_t count, void *context)
+{
+	struct buffer *answer = context;
+
+	size *= count;
+	if (answer->size + size > ANSWER_MAX || buffer_append(answer, data, size))
+		return 0;
+	return size;
+}
+
+static int set_up(struct http *http, const struct http_server *server)
+{
+	CURL *curl = http->curl;
+
+	lib.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	lib.curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	lib.curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
+	lib.curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, http->why);
+	lib.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	lib.curl_easy_setopt(curl, CURLOPT_POST, 1L);
+	if (server->ca_file)
+		lib.curl_easy_setopt(curl, CURLOPT_CAINFO, server->ca_file);
+	if (make_headers(http, server, &http->headers) ||
+	    make_headers(http, server, &http->packed_headers))
+		return -ENOMEM;
+	return add_header(&http->packed_headers, "Content-Encoding", "gzip");
+}
+
+int http_create(const struct http_server *server, struct http **out, struct http_problem *problem)
+{
+	struct http *http = calloc(1, sizeof(*http));
+	int err = http ? 0 : -ENOMEM;
+
+	*problem = (struct http_problem){0, "no memory"};
+	if (!err)
+		err = take_url(http, server->url, problem);
+	if (!err)
+		err = load_library(problem);
+	if (!err && !(http->curl = lib.curl_easy_init()))
+		err = -ENOMEM;
+	if (!err)
+		err = set_up(http, server);
+	if (err)
+		http_free(http);
+	else
+		*out = http;
+	return err;
+}
+
+void http_free(struct http *http)
+{
+	if (!http)
+		return;
+	if (http->curl) {
+		lib.curl_easy_cleanup(http->curl);
+		lib.curl_slist_free_all(http->headers);
+		lib.curl_slist_free_all(http->packed_headers);
+	}
+	buffer_free(&http->answer);
+	buffer_free(&http->packed);
+	free(http->name);
+	free(http->database);
+	free(http);
+}
+
+const char *http_database(const struct http *http)
+{
+	return http->database;
+}
+
+const char *http_name(const struct http *http)
+{
+	return http->name;
+}
+
+/* --- statements ------------------------------------------------------------------------------ */
+
+/* What a person must know of the server's answer; of most it is the text before "e.what()". */
+static void explain(struct http *http, long status, const struct buffer *answer,
+		    struct http_problem *problem)
+{
+	const char *text = answer->size > 1 ? answer->data : "", *end;
+	size_t size;
+
+	sscanf(text, "Code: %d", &problem->code);
+	if (problem->code == HTTP_NO_DATABASE) {
+		snprintf(problem->text, sizeof(problem->text),
+			 "there is no database %s; 'gcprof push --schema | clickhouse-client "
+			 "--multiquery' makes it",
+			 http->database);
+		return;
+	}
+	if (status == 401 || (problem->code >= 192 && problem->code <= 194)) {
+		snprintf(problem->text, sizeof(problem->text),
+			 "the server refuses this user or password; see --user and "
+			 "--password-file");
+		return;
+	}
+	end = strstr(text, ", e.what()");
+	size = end ? (size_t)(end - text) : strcspn(text, "\n");
+	if (problem->code)
+		snprintf(problem->text, sizeof(problem->text), "the server refuses it: %.*s",
+			 (int)(size < 400 ? size : 400), text);
+	else
+		snprintf(problem->text, sizeof(problem->text),
+			 "this is no ClickHouse server: it answers with status %ld", status);
+}
+
+static int perform(struct http *http, const char *url, struct curl_slist *headers, const void *body,
+		   size_t size, struct buffer *answer, struct http_problem *problem)
+{
+	long status = 0;
+	CURLcode code;
+
+	*problem = (struct http_problem){0, "no memory"};
+	answer->size = 0;
+	*http->why = '\0';
+	lib.curl_easy_setopt(http->curl, CURLOPT_URL, url);
+	lib.curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
+	lib.curl_easy_setopt(http->curl, CURLOPT_POSTFIELDS, body);
+	lib.curl_easy_setopt(http->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	lib.curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, answer);
+	code = lib.curl_easy_perform(http->curl);
+	if (code != CURLE_OK) {
+		snprintf(problem->text, sizeof(problem->text), "%s",
+			 *http->why ? http->why : lib.curl_easy_strerror(code));
+		return -ECONNABORTED;
+	}
+	if (buffer_append(answer, "", 1))
+		return -ENOMEM;
+	lib.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
+	/* A statement that fails late has sent status 200 before. */
+	if (status == 200 && strncmp(answer->data, "Code: ", 6) != 0)
+		return 0;
+	explain(http, status, answer, problem);
+	return -EREMOTEIO;
+}
+
+void http_begin_session(struct http *http)
+{
+	uint64_t random[2] = {(uint64_t)getpid(), (uint64_t)time(NULL)};
+
+	(void)!getrandom(random, sizeof(random), 0);
+	snprintf(http->session, sizeof(http->session), "&session_id=%016" PRIx64 "%016" PRIx64,
+		 random[0], random[1]);
+}
+
+int http_query(struct http *http, const char *sql, const char *id, struct buffer *answer,
+	       struct http_problem *problem)
+{
+	char *url = NULL;
+	int err;
+
+	if (asprintf(&url,
+		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
+		     "&output_format_json_quote_denormals=0%s%s%s",
+		     http->name, http->database, http->session, id ? "&query_id=" : "",
+		     id ? id : "") < 0)
+		return -ENOMEM;
+	err = perform(http, url, http->headers, sql, strlen(sql), answer, problem);
+	free(url);
+	return err;
+}
+
+/* The fastest level: most columns of a block are zeros. */
+static int pack(struct buffer *out, const struct buffer *data)
+{
+	z_stream stream = {.next_in = (unsigned char *)data->data, .avail_in = (uInt)data->size};
+	int status;
+
+	if (deflateInit2(&stream, 1, Z_DEFLATED, GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	out->size = 0;
+	if (buffer_reserve(out, deflateBound(&stream, data->size))) {
+		deflateEnd(&stream);
+		return -ENOMEM;
+	}
+	stream.next_out = (unsigned char *)out->data;
+	stream.avail_out = (uInt)out->capacity;
+	status = deflate(&stream, Z_FINISH);
+	out->size = stream.total_out;
+	deflateEnd(&stream);
+	return status == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+int http_insert(struct http *http, const char *sql, const char *id, const struct buffer *data,
+		struct http_problem *problem)
+{
+	char *url = NULL, *query = lib.curl_easy_escape(http->curl, sql, 0);
+	int err = query ? pack(&http->packed, data) : -ENOMEM;
+
+	*problem = (struct http_problem){0, "no memory"};
+	if (!err && asprintf(&url, "%s/?database=%s&query_id=%s&query=%s", http->name,
+			     http->database, id, query) < 0)
+		err = -ENOMEM;
+	if (!err)
+		err = perform(http, url, http->packed_headers, http->packed.data, http->packed.size,
+			      &http->answer, problem);
+	lib.curl_free(query);
+	free(url);
+	return err;
+}

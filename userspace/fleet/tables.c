@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tables.c: the tables of fleet.def as data, and as statements that make them. */
+#include "tables.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define ONCE   true
+#define LATEST false
+
+const struct fleet_description fleet_tables[FLEET_TABLES] = {
+#define FLEET_TABLE(name, kind, partition, order, doc) \
+	{                                              \
+#name, partition, order, doc, kind,    \
+		{
+#define GIVEN(table, column, type, doc)  {#column, FLEET_##type, true, doc},
+#define COLUMN(table, column, type, doc) {#column, FLEET_##type, false, doc},
+#define END_FLEET_TABLE(name) \
+	}                     \
+	}                     \
+	,
+#include "fleet.def"
+};
+
+const char *fleet_type_name(enum fleet_type type)
+{
+	static const char *const names[] = {
+		[FLEET_U32] = "UInt32",          [FLEET_U64] = "UInt64",
+		[FLEET_F64] = "Float64",         [FLEET_TIME] = "DateTime",
+		[FLEET_DATE] = "Date",           [FLEET_TEXT] = "String",
+		[FLEET_TEXTS] = "Array(String)", [FLEET_U64S] = "Array(UInt64)",
+	};
+
+	return names[type];
+}
+
+bool fleet_is_name(const char *name)
+{
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	while (isalnum((unsigned char)*name) || *name == '_')
+		name++;
+	return !*name;
+}
+
+bool fleet_is_sum(const struct fleet_column *column)
+{
+	return !column->given && strcmp(column->name, "stack") != 0 &&
+	       (column->type == FLEET_U32 || column->type == FLEET_U64 ||
+		column->type == FLEET_F64);
+}
+
+static const char *sum_type(const struct fleet_column *column)
+{
+	return fleet_type_name(column->type == FLEET_F64 ? FLEET_F64 : FLEET_U64);
+}
+
+void fleet_hourly_select(FILE *out)
+{
+	fputs("day, service, version, toDateTime(intDiv(toUInt32(time), 3600) * 3600) AS hour,"
+	      " type, stack, count() AS rows",
+	      out);
+	for (const struct fleet_column *c = fleet_tables[FLEET_samples].columns; c->name; c++)
+		if (fleet_is_sum(c))
+			fprintf(out, ", sum(%s) AS %s", c->name, c->name);
+}
+
+static void print_table(const char *database, const struct fleet_description *table, FILE *out)
+{
+	fprintf(out, "-- %s\nCREATE TABLE IF NOT EXISTS %s.%s (\n", table->doc, database,
+		table->name);
+	for (const struct fleet_column *c = table->columns; c->name; c++)
+		fprintf(out, "\t%s %s%s%s%s\n", c->name, fleet_type_name(c->type),
+			c[1].name ? "," : "", *c->doc ? " -- " : "", c->doc);
+	fprintf(out, ") ENGINE = %s PARTITION BY %s ORDER BY (%s);\n\n",
+		table->once ? "MergeTree" : "ReplacingMergeTree(day)", table->partition,
+		table->order);
+}
+
+/* The view takes over each block of samples; markers of blocks are at hour 0 there, too. */
+static void print_hourly(const char *database, FILE *out)
+{
+	const struct fleet_column *first = fleet_tables[FLEET_samples].columns;
+
+	fprintf(out,
+		"-- sums of samples, by hour and stack\nCREATE TABLE IF NOT EXISTS %s.hourly (\n"
+		"\tday Date,\n\tservice String,\n\tversion String,\n\thour DateTime,\n"
+		"\ttype String,\n\tstack UInt64,\n\trows UInt64",
+		database);
+	for (const struct fleet_column *c = first; c->name; c++)
+		if (fleet_is_sum(c))
+			fprintf(out, ",\n\t%s %s", c->name, sum_type(c));
+	fputs("\n) ENGINE = SummingMergeTree((rows", out);
+	for (const struct fleet_column *c = first; c->name; c++)
+		if (fleet_is_sum(c))
+			fprintf(out, ", %s", c->name);
+	fprintf(out,
+		")) PARTITION BY toYYYYMM(day) ORDER BY (service, version, hour, type, stack);\n\n"
+		"CREATE MATERIALIZED VIEW IF NOT EXISTS %s.hourly_of_samples TO %s.hourly AS "
+		"SELECT ",
+		database, database);
+	fleet_hourly_select(out);
+	fprintf(out, "\nFROM %s.samples GROUP BY day, service, version, hour, type, stack;\n\n",
+		database);
+}
+
+void fleet_print_schema(const char *database, FILE *out)
+{
+	fprintf(out,
+		"-- The tables that gcprof push fills:"
+		" gcprof push --schema | clickhouse-client --multiquery\n"
+		"CREATE DATABASE IF NOT EXISTS %s;\n\n",
+		database);
+	for (size_t i = 0; i < FLEET_TABLES; i++)
+		print_table(database, &fleet_tables[i], out);
+	print_hourly(database, out);
+	fprintf(out,
+		"-- which gcprof they are for\nCREATE VIEW IF NOT EXISTS %s.gcprof_schema AS"
+		" SELECT toUInt32(%d) AS version;\n",
+		database, FLEET_VERSION);
+}
