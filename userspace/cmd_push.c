@@ -135,7 +135,9 @@ static int run(int argc, char **argv)
 	for (size_t i = 0; i < arguments.labels.count; i++)
 		take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]);
 	if (arguments.schema) {
-		fleet_print_schema(HTTP_DATABASE, stdout);
+		fleet_print_schema(arguments.server.url ? http_url_database(arguments.server.url)
+							: HTTP_DATABASE,
+				   stdout);
 		return fflush(stdout) ? EXIT_FAILURE : 0;
 	}
 	if (!arguments.n_files && !arguments.spool && !arguments.expire)

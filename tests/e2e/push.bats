@@ -303,6 +303,8 @@ has_blocks() { # COUNT CLIENT
 	ask_server 'CREATE VIEW other.gcprof_schema AS SELECT toUInt32(99) AS version'
 	run -1 "$GCPROF" push --to "$url/other" known.data
 	grep -q 'are of version 99' <<<"$output"
+	"$GCPROF" push --schema --to "$url/another" | clickhouse-client --port $((port + 1)) --multiquery
+	"$GCPROF" push --to "$url/another" known.data
 	for bad in ftp://localhost http:// localhost:8123 http://host/a.b 'http://h?x' 'http://a b'; do
 		run -2 "$GCPROF" push --to "$bad" known.data
 		grep -q 'a URL is http' <<<"$output"

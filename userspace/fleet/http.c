@@ -88,6 +88,11 @@ static const char *database_of(const char *host)
 	return slash && slash[1] ? slash + 1 : HTTP_DATABASE;
 }
 
+const char *http_url_database(const char *url)
+{
+	return database_of(host_of(url));
+}
+
 int http_check(const char *url, struct http_problem *problem)
 {
 	const char *host = host_of(url), *end;

@@ -33,6 +33,9 @@ struct http_problem {
 /* Does the URL make sense? 0 or -EINVAL, with a text. Loads nothing. */
 int http_check(const char *url, struct http_problem *problem);
 
+/* The database that a URL which makes sense names, or HTTP_DATABASE. */
+const char *http_url_database(const char *url);
+
 /*
  * Connects to nothing yet. -EINVAL: the URL makes no sense, -ENOSYS: no libcurl, -ENOMEM; with a
  * text.

@@ -29,6 +29,7 @@
 
 #define NOBODY          65534
 #define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* private data */
+#define FILE_BYTES_MAX  (UINT64_C(16) << 30)  /* written, if it may write */
 #define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* address space, mapped files included */
 
 /* Becomes the user nobody, if allowed. */
@@ -89,8 +90,7 @@ static void limit_all(bool writes)
 	limit(RLIMIT_AS, SPACE_BYTES_MAX);
 	limit(RLIMIT_DATA, DATA_BYTES_MAX);
 #endif
-	if (!writes)
-		limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_FSIZE, writes ? FILE_BYTES_MAX : 0);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_NPROC, 0);
 }
