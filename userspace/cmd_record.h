@@ -218,4 +218,11 @@ bool recording_each_collection(const struct record_options *options);
 /* Detaches, completes the file and prints the summary. Afterwards the kernel side emits nothing. */
 void recording_complete(struct recording *recording);
 
+/* The options of gcprof record: rows for options_parse(), and what is in force without any. */
+extern const struct option_row record_rows[];
+extern const struct record_options record_defaults;
+
+/* Completes and checks them; `words`: the command. An error is reported; a negative errno. */
+int record_check_options(struct record_options *options, char **words);
+
 #endif
