@@ -36,6 +36,8 @@ int recording_check_spans(struct record_options *options)
 		wrong = "--rotate and --keep: not with -o -, which is one profile";
 	else if (options->rotate_limit && !options->rotate)
 		wrong = "--rotate-limit: only with --rotate";
+	else if (options->keep_limit && !options->keep_ns)
+		wrong = "--keep-limit: only with --keep and a time";
 	else if ((options->after || options->when.count) && !options->keep)
 		wrong = "--when and --after: only with --keep";
 	if (wrong)
@@ -123,13 +125,13 @@ static bool is_due(const struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
 	const struct kept *kept = recording->keeping.kept;
-	uint64_t ns = kept && options->keep_ns ? kept_segment_ns(kept) : options->rotate_ns;
+	uint64_t ns = !kept ? options->rotate_ns : options->keep_ns ? kept_segment_ns(kept) : 0;
 	uint64_t bytes = kept ? kept_segment_bytes(kept) : options->rotate_bytes;
 
 	if (recording_snapshot_is_due(recording))
 		return true;
-	return ns ? clock_now() >= file_begin(recording) + ns
-		  : profile_writer_size(recording->writer) >= bytes;
+	return (ns && clock_now() >= file_begin(recording) + ns) ||
+	       (bytes && profile_writer_size(recording->writer) >= bytes);
 }
 
 /* Ends the file, unless it is a segment of what is kept. */

@@ -15,7 +15,7 @@
 
 struct kept;
 
-/* What to keep: the last so many ns, or bytes on disk, whichever is not 0. -ENOMEM. */
+/* What to keep: the last so many ns, and no more bytes on disk; 0: any. -ENOMEM. */
 int kept_create(uint64_t ns, uint64_t bytes, struct kept **out);
 void kept_free(struct kept *kept); /* NULL is allowed */
 
@@ -23,7 +23,7 @@ void kept_free(struct kept *kept); /* NULL is allowed */
  * and does not close it. A negative errno. */
 int kept_begin(struct kept *kept, uint64_t time, struct sink **sink);
 
-/* How long a segment is: so that the limit can be kept by dropping one. */
+/* How long a segment is: so that the limit can be kept by dropping one; 0 bytes: any. */
 uint64_t kept_segment_ns(const struct kept *kept);
 uint64_t kept_segment_bytes(const struct kept *kept);
 

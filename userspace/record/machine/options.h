@@ -64,6 +64,7 @@ struct record_options {
 	uint64_t rotate_limit;            /* bytes of all its files; 0: any */
 	const char *keep;                 /* as given: what is kept at the end; NULL: all */
 	uint64_t keep_ns, keep_bytes;     /* one of both */
+	uint64_t keep_limit;              /* bytes of what is kept of a time; 0: any */
 	struct option_list when;          /* conditions under which a snapshot is taken, as given */
 	bool when_oom;                    /* one of them: memory is short */
 	uint64_t after;                   /* ns that a snapshot waits until it is taken */
