@@ -126,7 +126,7 @@ static void put_sources(const struct summary *summary)
 			printf(", part %" PRIu64, source->part);
 		printf("\n%-16s", "");
 		put_text(all[i].path);
-		printf(" of ");
+		printf("%s", *all[i].host ? " of " : "");
 		put_text(all[i].host);
 		printf(": ");
 		put_word(all[i].command);

@@ -92,15 +92,17 @@ static int write_output(struct join *join, const char *const *paths, size_t coun
 			const char *output)
 {
 	struct sink *sink;
+	size_t failed;
 	int err = sink_file_create(output, &sink);
 
 	if (err) {
 		log_error("%s: %s", output, output_file_error(err));
 		return EXIT_FAILURE;
 	}
-	err = join_write(join, sink);
+	err = join_write(join, sink, &failed);
 	if (err) {
-		log_error("%s: %s", output, strerror(-err));
+		log_error("%s: %s", failed < count ? paths[failed] : output,
+			  failed < count ? profile_error_text(err) : strerror(-err));
 		/* Half of it would pass for all. */
 		output_file_remove(output);
 		return EXIT_FAILURE;

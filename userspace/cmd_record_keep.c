@@ -29,7 +29,8 @@ enum { WRITER_NICE = 10 };
 int recording_keep_open(struct recording *recording, struct sink **sink)
 {
 	const struct record_options *options = &recording->options;
-	int err = kept_create(options->keep_ns, options->keep_bytes, &recording->keeping.kept);
+	uint64_t bytes = options->keep_ns ? options->keep_limit : options->keep_bytes;
+	int err = kept_create(options->keep_ns, bytes, &recording->keeping.kept);
 
 	return err ? err : kept_begin(recording->keeping.kept, recording->began, sink);
 }

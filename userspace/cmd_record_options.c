@@ -33,6 +33,8 @@ const struct option_row record_rows[] = {
 	{"keep", 0, OPTION_TEXT, offsetof(struct record_options, keep), 0, 0, "TIME|SIZE",
 	 "keep only the last part of this time (60s) or size (100M); write it on SIGUSR2, on "
 	 "gcprof snapshot, and at the end: FILE-0001 and so on"},
+	{"keep-limit", 0, OPTION_SIZE, offsetof(struct record_options, keep_limit), 1 << 20, 0,
+	 "SIZE", "with --keep TIME: keep less if that would exceed SIZE"},
 	{"when", 0, OPTION_LIST, offsetof(struct record_options, when), 0, 0, "CONDITION",
 	 "with --keep: take a snapshot when pause>TIME, syscall:NAME>TIME, rss>SIZE, "
 	 "alloc>SIZE/s, exit!=STATUS or oom; may be given several times"},

@@ -36,6 +36,8 @@ int recording_check_spans(struct record_options *options)
 		wrong = "--rotate and --keep write several profiles: not with -o -";
 	else if (options->rotate_limit && !options->rotate)
 		wrong = "--rotate-limit needs --rotate";
+	else if (options->keep_limit && !options->keep_ns)
+		wrong = "--keep-limit needs --keep with a time";
 	else if (options->push.url && strcmp(options->output, "-") == 0)
 		wrong = "--push needs a file: not with -o -";
 	else if ((options->spool || options->labels.count) && !options->push.url)
@@ -127,13 +129,13 @@ static bool is_due(const struct recording *recording)
 {
 	const struct record_options *options = &recording->options;
 	const struct kept *kept = recording->keeping.kept;
-	uint64_t ns = kept && options->keep_ns ? kept_segment_ns(kept) : options->rotate_ns;
+	uint64_t ns = !kept ? options->rotate_ns : options->keep_ns ? kept_segment_ns(kept) : 0;
 	uint64_t bytes = kept ? kept_segment_bytes(kept) : options->rotate_bytes;
 
 	if (recording_snapshot_is_due(recording))
 		return true;
-	return ns ? clock_now() >= file_begin(recording) + ns
-		  : profile_writer_size(recording->writer) >= bytes;
+	return (ns && clock_now() >= file_begin(recording) + ns) ||
+	       (bytes && profile_writer_size(recording->writer) >= bytes);
 }
 
 /* Ends the file, unless it is a segment of what is kept. */

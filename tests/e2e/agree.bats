@@ -6,7 +6,8 @@
 
 load common
 
-NAMES='known gcbench lisp'
+# The last one is the others, merged.
+NAMES='known gcbench lisp merged'
 
 setup_file() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
@@ -17,7 +18,11 @@ setup_file() {
 		set --
 		[ "$name" = known ] && set -- --burn-ms 300
 		[ "$name" = lisp ] && set -- "$root/tests/workloads/lisp/tree.lisp"
-		"$build/gcprof" record -o "$name.data" -- "$build/workloads/$name" "$@" >/dev/null 2>"$name.log"
+		if [ "$name" = merged ]; then
+			"$build/gcprof" merge -o merged.data known.data gcbench.data lisp.data
+		else
+			"$build/gcprof" record -o "$name.data" -- "$build/workloads/$name" "$@" >/dev/null 2>"$name.log"
+		fi
 		"$build/gcprof" report --json "$name.data" >"$name.report"
 		"$build/gcprof" report --width 200 --top 1000 "$name.data" >"$name.text"
 		"$build/gcprof" export -o "$name.json.gz" "$name.data" 2>/dev/null

@@ -201,7 +201,8 @@ are_all() { # FILE...
 	done
 	run "$GCPROF" record --rotate 1s -o - -- touch ran
 	same status "$status" 2
-	for wrong in '--keep x' '--keep 0' '--keep 1s --rotate 1s' '--keep 1s -o -' '--after 1s'; do
+	for wrong in '--keep x' '--keep 0' '--keep 1s --rotate 1s' '--keep 1s -o -' '--after 1s' \
+		'--keep-limit 1M' '--keep 1M --keep-limit 1M'; do
 		# shellcheck disable=SC2086 # several words
 		run "$GCPROF" record $wrong -- touch ran
 		same "status of $wrong" "$status" 2

@@ -30,7 +30,7 @@ static int join_files(struct profile_bytes *files, size_t n, struct profile_byte
 	err = join_plan(join, &input, &other);
 	if (!err) {
 		CHECK_EQ(sink_memory_create(&out->data, &out->size, &sink), 0);
-		CHECK_EQ(join_write(join, sink), 0);
+		CHECK_EQ(join_write(join, sink, &input), 0);
 	}
 	for (size_t i = 0; states && i < n; i++)
 		CHECK(join_input_state(join, i, &states[i]));

@@ -225,9 +225,9 @@ TEST(kept_part_has_nothing_from_behind_its_end)
 }
 
 /* By bytes: no more of them, and at least as many as all segments but one. */
-TEST(kept_part_has_a_size)
+static void check_size(uint64_t ns)
 {
-	begin(0, 64 << 10);
+	begin(ns, 64 << 10);
 	for (int i = 0; i < 3000; i++) {
 		work(10);
 		if (profile_writer_size(made.writer) >= kept_segment_bytes(made.kept))
@@ -241,4 +241,11 @@ TEST(kept_part_has_a_size)
 	CHECK(seen.samples < 30000);
 	/* The recorder had not ended. */
 	CHECK_EQ(seen.reason, 0);
+}
+
+TEST(kept_part_has_a_size)
+{
+	check_size(0);
+	/* Also where that is less than the time that was asked for. */
+	check_size(1000000 * SECOND);
 }

@@ -35,7 +35,7 @@ int join_create(const char *const *paths, size_t inputs, join_open *open, void *
 	}
 	join->open = open;
 	join->context = context;
-	join->n_all = join->n_inputs = inputs;
+	join->n_all = join->n_inputs = join->failed = inputs;
 	for (size_t i = 0; i < inputs; i++) {
 		join->inputs[i].index = i;
 		join->inputs[i].path = paths[i];
@@ -194,7 +194,9 @@ static int copy_chunk(struct join *join, struct join_input *input, bool *next)
 		}
 	}
 	*next = false;
-	return err == 0 && more < 0 ? more : err ? err : profile_writer_flush(join->writer);
+	if (!err && more < 0)
+		join->failed = input->index;
+	return err ? err : more < 0 ? more : profile_writer_flush(join->writer);
 }
 
 /* Those of one recording are read one after the other. */
@@ -219,7 +221,9 @@ static int begin_input(struct join *join, struct join_input *input)
 
 	err = err ? err : profile_reader_open(source, &input->reader);
 	input->next = input->begin + input->shift;
-	if (!err)
+	if (err)
+		join->failed = input->index;
+	else
 		set_open(join, input, true);
 	return err;
 }
@@ -281,10 +285,11 @@ static int put_end(struct join *join)
 	return profile_writer_put(join->writer, &record);
 }
 
-int join_write(struct join *join, struct sink *sink)
+int join_write(struct join *join, struct sink *sink, size_t *input)
 {
 	int err = profile_writer_create(sink, &join->writer), closed;
 
+	*input = join->n_all;
 	if (err)
 		return err;
 	profile_writer_whole(join->writer);
@@ -294,5 +299,6 @@ int join_write(struct join *join, struct sink *sink)
 	err = err ? err : put_end(join);
 	closed = profile_writer_close(join->writer);
 	join->writer = NULL;
+	*input = join->failed;
 	return err ? err : closed;
 }

@@ -28,7 +28,8 @@ void join_free(struct join *join); /* NULL is allowed */
 
 /*
  * Reads what inputs are. An error of profile_reader_open() or of reading *input; an input that ends
- * within its header is left out. -EEXIST: *input and *other have a span of one recording both.
+ * within its header is left out (-ENODATA: all are). -EEXIST: *input and *other have a span of one
+ * recording both, which would be counted twice.
  */
 int join_plan(struct join *join, size_t *input, size_t *other);
 
@@ -37,8 +38,9 @@ bool join_input_state(const struct join *join, size_t input, enum profile_state 
 
 size_t join_recordings(const struct join *join);
 
-/* Takes over the sink, also when it fails. A negative errno of an input or of the sink. */
-int join_write(struct join *join, struct sink *sink);
+/* Takes over the sink, also when it fails. A negative errno: of *input, or of the sink, and then
+ * *input is the number of inputs. */
+int join_write(struct join *join, struct sink *sink, size_t *input);
 
 /* Records of inputs that contradict others and were left out. */
 uint64_t join_refused(const struct join *join);

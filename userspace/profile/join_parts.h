@@ -66,6 +66,7 @@ struct join {
 	struct codec *codec;
 	struct buffer packed;
 	uint64_t refused;
+	size_t failed; /* index of the input that could not be read; as many as there are: none */
 };
 
 static inline size_t join_sources(const struct join_input *input)

@@ -245,8 +245,9 @@ int join_plan(struct join *join, size_t *input, size_t *other)
 		join->n_inputs--;
 	for (size_t i = 0; i < join->n_inputs && !err; i++)
 		err = number_recordings(join, &join->inputs[i]);
+	*input = 0;
 	if (err || !join->n_inputs)
-		return err;
+		return err ? err : -ENODATA;
 	note_recordings(join);
 	lay_out(join);
 	return check_spans(join, input, other);

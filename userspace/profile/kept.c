@@ -159,12 +159,12 @@ static bool is_too_much(const struct kept *kept)
 
 	if (count < 3)
 		return false;
-	if (kept->ns)
-		return all[count - 1].begin - all[1].begin >= kept->ns;
+	if (kept->ns && all[count - 1].begin - all[1].begin >= kept->ns)
+		return true;
 	for (size_t i = 0; i < count; i++)
 		bytes += fstat(all[i].fd, &st) ? 0 : (uint64_t)st.st_size;
 	/* With what the one that is written will have. */
-	return bytes + kept_segment_bytes(kept) > kept->bytes;
+	return kept->bytes && bytes + kept_segment_bytes(kept) > kept->bytes;
 }
 
 /* Takes some records of the oldest segment over: 1, 0 at its end, or a negative errno. */

@@ -15,7 +15,7 @@
 
 struct kept;
 
-/* Keeps the last `ns`, or `bytes` on disk; 0: no such limit. -ENOMEM. */
+/* Keeps the last `ns`, and at most `bytes` on disk; 0: no such limit. -ENOMEM. */
 int kept_create(uint64_t ns, uint64_t bytes, struct kept **out);
 void kept_free(struct kept *kept); /* NULL is allowed */
 
@@ -23,7 +23,7 @@ void kept_free(struct kept *kept); /* NULL is allowed */
  * does not close it. Negative errno. */
 int kept_begin(struct kept *kept, uint64_t time, struct sink **sink);
 
-/* The length of a segment, chosen so that dropping one keeps within the limit. */
+/* The length of a segment, chosen so that dropping one keeps within the limits; `bytes` 0: any. */
 uint64_t kept_segment_ns(const struct kept *kept);
 uint64_t kept_segment_bytes(const struct kept *kept);
 

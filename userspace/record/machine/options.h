@@ -71,6 +71,7 @@ struct record_options {
 	uint64_t rotate_limit;            /* bytes of all its files; 0: unlimited */
 	const char *keep;                 /* as given: what to keep at the end; NULL: everything */
 	uint64_t keep_ns, keep_bytes;     /* one of the two is set */
+	uint64_t keep_limit;              /* bytes of what is kept of a time; 0: any */
 	struct option_list when;          /* conditions for a snapshot, as given */
 	bool when_oom;                    /* one of them is oom */
 	uint64_t after;                   /* delay before a snapshot is taken, ns */
