@@ -32,10 +32,9 @@ static int open_input(void *context, size_t input, struct source **out)
 static int explain(const char *const *paths, int err, size_t input, size_t other)
 {
 	if (err == -EEXIST && input == other)
-		log_error("%s: has one span of a recording twice", paths[input]);
+		log_error("%s: has the same part of a recording twice", paths[input]);
 	else if (err == -EEXIST)
-		log_error("%s and %s: both have the same part of one recording; merge only one of "
-			  "them",
+		log_error("%s and %s have the same part of one recording; merge only one of them",
 			  paths[input], paths[other]);
 	else
 		log_error("%s: %s", paths[input], profile_error_text(err));
@@ -136,11 +135,11 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	for (int i = 0; i < count; i++)
 		if (strcmp(paths[i], "-") == 0)
-			wrong = "each file is read twice, which standard input cannot be";
+			wrong = "each file is read twice, so standard input cannot be one of them";
 	if (!count)
 		wrong = "name the files to merge";
 	else if (is_input(options.output, paths, (size_t)count))
-		wrong = "the output is one of the files to merge: choose another with -o";
+		wrong = "the output is one of the files to merge; choose another with -o";
 	if (wrong) {
 		log_error("%s\nTry 'gcprof merge --help'.", wrong);
 		return EXIT_USAGE;
@@ -157,7 +156,7 @@ static const struct option_row rows[] = {
 const struct command cmd_merge = {
 	.name = "merge",
 	.usage = "[-o FILE] FILE...",
-	.summary = "make one profile of several",
+	.summary = "merge several profiles into one",
 	.options = rows,
 	.run = run,
 };

@@ -24,7 +24,7 @@ struct server_arguments {
 	 0,                                                                                       \
 	 0,                                                                                       \
 	 "NAME",                                                                                  \
-	 "the server's user (default: default)"},                                                 \
+	 "ClickHouse user (default: default)"},                                                   \
 		{prefix "password-file",                                                          \
 		 0,                                                                               \
 		 OPTION_TEXT,                                                                     \
@@ -32,7 +32,7 @@ struct server_arguments {
 		 0,                                                                               \
 		 0,                                                                               \
 		 "FILE",                                                                          \
-		 "its first line is the user's password"},                                        \
+		 "read the user's password from the first line of FILE"},                         \
 	{                                                                                         \
 		prefix "ca-file", 0, OPTION_TEXT, offsetof(type, server.ca_file), 0, 0, "FILE",   \
 			"trust these certificates (PEM) for https (default: those of the system)" \

@@ -29,7 +29,7 @@ static int read_password(const char *path, char password[PASSWORD_MAX])
 		return EXIT_FAILURE;
 	}
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_mode & (S_IRGRP | S_IROTH))
-		log_warning("--password-file %s: other users may read it; chmod 600", path);
+		log_warning("--password-file %s: other users may read it; use chmod 600", path);
 	close(fd);
 	password[n] = '\0';
 	password[strcspn(password, "\r\n")] = '\0';
@@ -53,7 +53,8 @@ int server_check(const char *url, const struct option_list *labels)
 
 		if (!name || text[name] != '=' || size == name + 1 ||
 		    size > name + 1 + LABEL_VALUE_MAX) {
-			log_error("--label %s: not NAME=VALUE with a name of letters, digits and "
+			log_error("--label %s: expected NAME=VALUE, with a name of letters, digits "
+				  "and "
 				  "\"_\", and a value of 1 to %d bytes",
 				  text, LABEL_VALUE_MAX);
 			return -EINVAL;

@@ -67,7 +67,7 @@ static int add_file(int folder, const char *spool, const char *file)
 	if (!err)
 		to = openat(folder, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || copy(from, to) || renameat(folder, part, folder, name)) {
-		status = complain(spool, "cannot keep the profile there: ");
+		status = complain(spool, "cannot store the profile there: ");
 		(void)unlinkat(folder, part, 0);
 	}
 	if (to >= 0)

@@ -101,8 +101,8 @@ void recording_push(const struct recording *recording, const char *path)
 		return;
 	if (send(recording->pusher.socket, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		log_warning(
-			"%s is not pushed, since those before it are not yet; push it with: gcprof "
-			"push",
+			"%s was not pushed, because earlier profiles are still being pushed; use: "
+			"gcprof push",
 			path);
 }
 

@@ -108,7 +108,7 @@ static int keep_limit(struct recording *recording, uint64_t size)
 		if (!path)
 			return -ENOMEM;
 		invoker_call(&recording->user, remove_task, path, NULL, 0);
-		log_verbose("%s is removed: --rotate-limit", path);
+		log_verbose("removed %s (--rotate-limit)", path);
 		free(path);
 		sizes = (uint64_t *)(void *)rotation->sizes.data;
 		rotation->together -= sizes[0];

@@ -108,7 +108,7 @@ static int snapshot_run(int argc, char **argv)
 const struct command cmd_snapshot = {
 	.name = "snapshot",
 	.usage = "[PID]",
-	.summary = "make a recorder (record --keep) write what it keeps",
+	.summary = "make a recorder (record --keep) write a snapshot",
 	.needs_root = true,
 	.run = snapshot_run,
 };

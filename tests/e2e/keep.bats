@@ -131,7 +131,7 @@ are_all() { # FILE...
 @test "--rotate-limit SIZE: the oldest files go, and those that are left follow each other" {
 	need_root
 	record -v --rotate 300ms --rotate-limit 100K -- "$WORKLOADS/churn" --seconds 4
-	grep -q 'gcprof-0001.data is removed' record.log
+	grep -q 'removed gcprof-0001.data' record.log
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 2 ]
 	sum=0

@@ -72,7 +72,7 @@ push() {
 	grep -q 'known.data: pushed [0-9]* rows$' log
 	agrees known.data
 	push known.data 2>log
-	grep -q 'known.data: the server has it' log
+	grep -q 'known.data: the server already has it' log
 	agrees known.data
 }
 
@@ -176,7 +176,7 @@ close_to() { # EXPECTED FOUND
 	done
 	for option in --threads '--filter phase=gc' --tree '--frames managed' known.data; do
 		run -2 report_from $option
-		grep -q -- '--from: of a server there are' <<<"$output"
+		grep -q -- '--from: only with' <<<"$output"
 	done
 }
 
@@ -199,12 +199,12 @@ close_to() { # EXPECTED FOUND
 
 @test "labels are checked, and a profile keeps its service" {
 	run -2 push --label 'a b=c' known.data
-	grep -q 'not NAME=VALUE' <<<"$output"
+	grep -q 'expected NAME=VALUE' <<<"$output"
 	run -2 push --label service known.data
 	run -2 push --label service= known.data
 	push --label service=one known.data
 	run -1 push --label service=two known.data
-	grep -q 'pushed before, with another service' <<<"$output"
+	grep -q 'already pushed with another service' <<<"$output"
 }
 
 @test "client is killed: what is missing is added" {
@@ -285,7 +285,7 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'another gcprof push' <<<"$output"
 	wait "$client"
 	push copy.data 2>log
-	grep -q 'the server has it' log
+	grep -q 'the server already has it' log
 	agrees many.data
 }
 
@@ -299,18 +299,18 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'there is no database other' <<<"$output"
 	ask_server 'CREATE DATABASE other'
 	run -1 "$GCPROF" push --to "$url/other" known.data
-	grep -q 'database other has no tables of gcprof' <<<"$output"
+	grep -q 'database other has no gcprof tables' <<<"$output"
 	ask_server 'CREATE VIEW other.gcprof_schema AS SELECT toUInt32(99) AS version'
 	run -1 "$GCPROF" push --to "$url/other" known.data
-	grep -q 'are of version 99' <<<"$output"
+	grep -q 'have version 99' <<<"$output"
 	"$GCPROF" push --schema --to "$url/another" | clickhouse-client --port $((port + 1)) --multiquery
 	"$GCPROF" push --to "$url/another" known.data
 	for bad in ftp://localhost http:// localhost:8123 http://host/a.b 'http://h?x' 'http://a b'; do
 		run -2 "$GCPROF" push --to "$bad" known.data
-		grep -q 'a URL is http' <<<"$output"
+		grep -q 'expected http' <<<"$output"
 	done
 	run -2 "$GCPROF" push --to http://alice:secret@localhost known.data
-	grep -q 'a file with the password' <<<"$output"
+	grep -q 'a password file' <<<"$output"
 	absent secret <(echo "$output")
 	kill_server
 	run -1 push known.data
@@ -397,7 +397,7 @@ has_blocks() { # COUNT CLIENT
 @test "server away: profiles wait in the spool, of each file of a rotation" {
 	kill_server
 	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/known"
-	grep -q "what waits in spool is pushed with the next one" record.log
+	grep -q "profiles in spool are pushed with the next one" record.log
 	set -- part-*.data
 	[ $# -ge 3 ]
 	same 'profiles in the spool' "$(ls spool | wc -l)" $#

@@ -69,7 +69,7 @@ static int load_library(struct http_problem *problem)
 static int complain(struct http_problem *problem, const char *url, const char *why)
 {
 	snprintf(problem->text, sizeof(problem->text),
-		 "%.300s: %s; a URL is http[s]://HOST[:PORT][/DATABASE]", url, why);
+		 "%.300s: %s; expected http[s]://HOST[:PORT][/DATABASE]", url, why);
 	return -EINVAL;
 }
 
@@ -99,24 +99,23 @@ int http_check(const char *url, struct http_problem *problem)
 
 	*problem = (struct http_problem){0};
 	if (!host)
-		return complain(problem, url, "neither http:// nor https://");
+		return complain(problem, url, "it does not begin with http:// or https://");
 	end = host + strcspn(host, "/");
 	/* Not shown: it is in the list of processes already, it need not be in a log. */
 	if (memchr(host, '@', (size_t)(end - host))) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "a URL with a user or password is visible to all users of this machine; "
-			 "use "
-			 "the options for a user and a file with the password");
+			 "a user or password in a URL is visible to all users of this machine; "
+			 "use the options for the user and for a password file");
 		return -EINVAL;
 	}
 	for (const char *c = host; c < end; c++)
 		if (!isalnum((unsigned char)*c) && !strchr(".:-_[]", *c))
-			return complain(problem, url, "the host makes no sense");
+			return complain(problem, url, "the host is invalid");
 	if (end == host)
-		return complain(problem, url, "there is no host");
+		return complain(problem, url, "the host is missing");
 	return fleet_is_name(database_of(host))
 		       ? 0
-		       : complain(problem, url, "the database's name makes no sense");
+		       : complain(problem, url, "the database name is invalid");
 }
 
 static int take_url(struct http *http, const char *url, struct http_problem *problem)
@@ -250,8 +249,8 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 	sscanf(text, "Code: %d", &problem->code);
 	if (problem->code == HTTP_NO_DATABASE) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "there is no database %s; 'gcprof push --schema | clickhouse-client "
-			 "--multiquery' makes it",
+			 "there is no database %s; create it with: gcprof push --schema | "
+			 "clickhouse-client --multiquery",
 			 http->database);
 		return;
 	}
@@ -264,11 +263,12 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 	end = strstr(text, ", e.what()");
 	size = end ? (size_t)(end - text) : strcspn(text, "\n");
 	if (problem->code)
-		snprintf(problem->text, sizeof(problem->text), "the server refuses it: %.*s",
-			 (int)(size < 400 ? size : 400), text);
+		snprintf(problem->text, sizeof(problem->text),
+			 "the server refused the request: %.*s", (int)(size < 400 ? size : 400),
+			 text);
 	else
 		snprintf(problem->text, sizeof(problem->text),
-			 "this is no ClickHouse server: it answers with status %ld", status);
+			 "not a ClickHouse server: it answered with HTTP status %ld", status);
 }
 
 static int perform(struct http *http, const char *url, struct curl_slist *headers, const void *body,

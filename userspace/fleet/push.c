@@ -33,7 +33,7 @@ enum {
 	STILL_WRITTEN_S = 10, /* an unfinished file that is not older may still grow */
 };
 
-#define OTHER_LABELS "it was pushed before, with another service or version"
+#define OTHER_LABELS "it was already pushed with another service or version"
 
 struct push {
 	struct blocks_visitor visitor; /* first */
@@ -92,12 +92,12 @@ int push_check(struct http *http, struct http_problem *problem)
 	buffer_free(&answer);
 	if (err == -EREMOTEIO && problem->code == HTTP_NO_TABLE)
 		snprintf(problem->text, sizeof(problem->text),
-			 "the database %s has no tables of gcprof; 'gcprof push --schema | "
-			 "clickhouse-client --multiquery' makes them",
+			 "database %s has no gcprof tables; create them with: "
+			 "gcprof push --schema | clickhouse-client --multiquery",
 			 http_database(http));
 	if (!err && version != FLEET_VERSION) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "the tables of the database %s are of version %lu, this gcprof needs "
+			 "the tables of database %s have version %lu, but this gcprof needs "
 			 "version %d; name another database in the URL",
 			 http_database(http), version, FLEET_VERSION);
 		err = -EREMOTEIO;
@@ -181,7 +181,7 @@ static int wait_for_others(struct push *push)
 		sleep(1);
 	}
 	return complain(push->problem, -EBUSY,
-			"a statement of an earlier push does not end on the server");
+			"a statement of an earlier push is still running on the server");
 }
 
 static int ask(struct push *push)
@@ -337,8 +337,8 @@ static int take_head(struct blocks_visitor *visitor, const struct rows_head *hea
 	if (push->result->unfinished && time(NULL) - push->changed < STILL_WRITTEN_S)
 		return complain(
 			push->problem, -EBUSY,
-			"it is still being written, or its recorder was killed seconds ago; push "
-			"it when it is complete");
+			"it is still being written, or its recorder was killed seconds ago; try "
+			"again later");
 	return ask(push);
 }
 

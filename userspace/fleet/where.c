@@ -116,24 +116,25 @@ static int take_term(struct where *where, const char **at, uint64_t now, char *f
 	int column;
 
 	if (!n || n >= sizeof(term->name))
-		return complain(fault, size, "there is no name of a label", begin);
+		return complain(fault, size, "expected a label name", begin);
 	memcpy(term->name, begin, n);
 	term->name[n] = '\0';
 	time = !strcmp(term->name, "time");
 	value = take_sign(skip_blanks(begin + n), &sign);
 	if (!sign || time != (sign == '<' || sign == '>'))
 		return complain(fault, size,
-				time ? "a time has < or >" : "a label has = or !=", begin);
+				time ? "time needs < or >" : "a label needs = or !=", begin);
 	*at = take_value(skip_blanks(value), term->value);
 	if (!*at)
-		return complain(fault, size, "the value is missing, too long or has no last quote",
-				begin);
+		return complain(fault, size,
+				"the value is missing, too long or has no closing quote", begin);
 	term->differs = sign == '!';
 	term->from = sign == '>';
 	term->to = sign == '<';
 	if (time && parse_when(term->value, now, &term->time))
 		return complain(fault, size,
-				"a time is 2026-11-26, 2026-11-26T08:30 (UTC), -90m, -24h or -30d",
+				"expected a time such as 2026-11-26, 2026-11-26T08:30 (UTC), -90m, "
+				"-24h or -30d",
 				begin);
 	column = find_column(term->name);
 	where->process |= !strcmp(term->name, "process");
@@ -152,7 +153,7 @@ int where_parse(const char *text, uint64_t now, struct where *out, char *fault, 
 	out->hourly = true;
 	while (*at) {
 		if (out->count == WHERE_TERMS)
-			return complain(fault, size, "there are too many terms", at);
+			return complain(fault, size, "too many terms", at);
 		err = take_term(out, &at, now, fault, size);
 		if (err)
 			return err;
@@ -160,10 +161,10 @@ int where_parse(const char *text, uint64_t now, struct where *out, char *fault, 
 		if (!*at)
 			break;
 		if (strncasecmp(at, "AND", 3) != 0 || !isspace((unsigned char)at[3]))
-			return complain(fault, size, "terms are joined by AND", at);
+			return complain(fault, size, "expected AND", at);
 		at = skip_blanks(at + 3);
 		if (!*at)
-			return complain(fault, size, "a term is missing", at);
+			return complain(fault, size, "expected a term after AND", at);
 	}
 	return 0;
 }
