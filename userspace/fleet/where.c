@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* where.c: what part of a fleet is asked for: a closed grammar, and the SQL that it becomes. */
+/* where.c: parses conditions on a fleet's profiles and prints them as SQL. */
 #include "where.h"
 
 #include <ctype.h>
@@ -15,11 +15,11 @@
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
-/* Where a name is a column; other labels are found by their profiles. */
+/* Names that are columns; other labels are looked up in profiles. */
 static const struct {
 	const char *name;
-	bool of_rows;  /* of samples, pauses and calls */
-	bool of_hours; /* of hourly sums as well */
+	bool of_rows;  /* in samples, pauses and calls */
+	bool of_hours; /* in hourly, too */
 } columns[] = {
 	{"service", true, true}, {"version", true, true},     {"process", true, false},
 	{"host", false, false},  {"container", false, false},
@@ -42,7 +42,7 @@ static int complain(char *fault, size_t size, const char *what, const char *at)
 	return -EINVAL;
 }
 
-/* A time that a person writes; those before now begin at a full hour if they are hours or days. */
+/* Parses a time, or an age. Ages in hours or days are rounded down to a full hour. */
 static int parse_when(const char *text, uint64_t now, uint64_t *out)
 {
 	static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
@@ -77,7 +77,7 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-/* A word, or a text in quotes in which a doubled quote stands for one. NULL: there is none. */
+/* Parses a word, or a text in quotes, where a doubled quote stands for one. NULL: invalid. */
 static const char *take_value(const char *at, char value[WHERE_VALUE])
 {
 	char quote = *at == '\'' || *at == '"' ? *at++ : '\0';
@@ -96,7 +96,7 @@ static const char *take_value(const char *at, char value[WHERE_VALUE])
 	return quote || !n ? NULL : at;
 }
 
-/* What stands between name and value: '=', '!' (for !=), '<', '>'; 0: none of them. */
+/* Parses the operator: '=', '!' (for !=), '<', '>'; 0: none of them. */
 static const char *take_sign(const char *at, char *sign)
 {
 	size_t n = *at == '!' ? (at[1] == '=' ? 2 : 0) : *at && strchr("=<>", *at) ? 1 : 0;
@@ -105,7 +105,7 @@ static const char *take_sign(const char *at, char *sign)
 	return at + n;
 }
 
-/* One term at *at, which moves behind it. */
+/* Parses one term at *at and moves *at past it. */
 static int take_term(struct where *where, const char **at, uint64_t now, char *fault, size_t size)
 {
 	struct where_term *term = &where->terms[where->count++];
@@ -189,7 +189,7 @@ static void print_label(const struct where_term *term, FILE *out)
 
 void where_print(const struct where *where, const char *time, FILE *out)
 {
-	/* Markers of blocks have the time 0. */
+	/* Leaves out markers of blocks, which have the time 0. */
 	fprintf(out, "%s > toDateTime(0)", time);
 	for (size_t i = 0; i < where->count; i++) {
 		const struct where_term *term = &where->terms[i];
