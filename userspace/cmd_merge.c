@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cmd_merge.c: gcprof merge: makes one profile of several. */
+/* cmd_merge.c: gcprof merge: merges several profiles into one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static int explain(const char *const *paths, int err, size_t input, size_t other
 	return EXIT_FAILURE;
 }
 
-/* What is missing of the inputs; the exit code. */
+/* Reports incomplete inputs; returns the exit code. */
 static int judge(const struct join *join, const char *const *paths, size_t count)
 {
 	int status = EXIT_SUCCESS;
@@ -74,7 +74,7 @@ static void tell(const struct join *join, size_t files, const char *output)
 		 plural(recordings, "recording[|s]").text);
 }
 
-/* An input must not be the output, which is emptied first. */
+/* The output must not be an input: opening it truncates it. */
 static bool is_input(const char *output, const char *const *paths, size_t count)
 {
 	struct stat to, from;
@@ -100,7 +100,7 @@ static int write_output(struct join *join, const char *const *paths, size_t coun
 	err = join_write(join, sink);
 	if (err) {
 		log_error("%s: %s", output, strerror(-err));
-		/* Half of it would pass for all. */
+		/* An incomplete result could be taken for a complete one. */
 		output_file_remove(output);
 		return EXIT_FAILURE;
 	}

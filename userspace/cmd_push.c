@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push.c: gcprof push: puts profiles into a ClickHouse server. */
+/* cmd_push.c: gcprof push: stores profiles in a ClickHouse server. */
 #include "cmd_push.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Puts a label that server_check() has seen where it belongs; the text is cut in two. */
+/* Adds a label, checked by server_check(), to `given`; splits the text in place. */
 static void take_label(struct fleet_given *given, char *text)
 {
 	const struct {
@@ -76,7 +76,7 @@ static void say(const char *file, const struct push_result *result)
 		log_info("%s: the server already has it", file);
 }
 
-/* An exit status. */
+/* Returns an exit status. */
 static int push_file(struct http *http, const char *file, const struct fleet_given *given)
 {
 	struct http_problem problem = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push_server.c: finds the ClickHouse server that a verb is to ask. */
+/* cmd_push_server.c: checks the options for a ClickHouse server and connects to it. */
 #include "cmd_push.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum { PASSWORD_MAX = 1024 };
 
-/* The first line of the file. */
+/* Reads the first line of the file. Returns an exit status, with the error printed. */
 static int read_password(const char *path, char password[PASSWORD_MAX])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

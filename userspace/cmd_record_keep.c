@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_keep.c: `gcprof record --keep`: the last span is kept, and written when it is asked
- * for. */
+/* cmd_record_keep.c: `gcprof record --keep`: keeps the last part and writes snapshots. */
 /*
- * A snapshot ends at a split, as one file of several does. A process apart writes it, from the
- * segments that are kept at that moment, while the recording goes on.
+ * A snapshot ends at a split, like a file of --rotate. A separate process writes it from the
+ * segments kept at that moment, while the recording continues.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 enum { WRITER_NICE = 10 };
 
-#define TURN_NS UINT64_C(5000000) /* of a round, for dropping what is too old */
+#define TURN_NS UINT64_C(5000000) /* time per round for dropping old segments */
 
 int recording_keep_open(struct recording *recording, struct sink **sink)
 {
@@ -50,7 +49,7 @@ void recording_ask(struct recording *recording)
 	keeping->asked = true;
 }
 
-/* "gcprof-0001.data: the last 61.2 s, 2.3 MiB" */
+/* "gcprof-0001.data has the last 61.20 s, 2.3 MiB" */
 static void tell(struct recording *recording)
 {
 	struct stat st;
@@ -71,7 +70,7 @@ static double kept_seconds(const struct recording *recording, uint64_t end)
 	return (double)(end - (since > recording->start ? since : recording->start)) / 1e9;
 }
 
-/* Waits for the process that writes, with `wait`; or looks whether it has ended. */
+/* Handles the end of the writing process; waits for it only with `wait`. */
 static void reap(struct recording *recording, bool wait)
 {
 	struct keeping *keeping = &recording->keeping;
@@ -129,7 +128,7 @@ void recording_keep_split(struct recording *recording, uint64_t time)
 {
 	struct keeping *keeping = &recording->keeping;
 
-	/* What was asked for since the split began comes with the next one. */
+	/* A request made after the split began is served by the next one. */
 	if (!recording_snapshot_is_due(recording) || keeping->due > time)
 		return;
 	keeping->asked = false;
