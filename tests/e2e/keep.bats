@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # keep.bats: recordings in several files: each is a profile, and together they have everything once.
-# Parallel: no other recorder matters.
+# Parallel: other recorders do not interfere.
 
 load common
 
@@ -18,7 +18,7 @@ total() { # EXPRESSION FILE...
 	done | jq -s add
 }
 
-# Every file is complete, and readers of all kinds take it.
+# Every file is complete, and all readers accept it.
 are_profiles() { # FILE...
 	local file
 	for file in "$@"; do
@@ -30,17 +30,17 @@ are_profiles() { # FILE...
 	done
 }
 
-# A value of the line that a workload prints at its end.
+# A value from the line that a workload prints at its end.
 said() { # KEY
 	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" out | tail -n 1
 }
 
-# What the summary says of a stream.
+# The count of a stream in the summary.
 counted() { # STREAM
 	grep -oE "[0-9]+ $1" record.log | tail -n 1 | cut -d' ' -f1
 }
 
-# Samples and what became of them; the period in force stands in each file.
+# All allocation events are there; each file repeats the current period.
 are_all() { # FILE...
 	same 'alloc events' "$(total .streams.alloc.events "$@")" $(($(counted alloc) + $# - 1))
 }
