@@ -42,7 +42,7 @@ static int explain(const char *const *paths, int err, size_t input, size_t other
 }
 
 /* Reports incomplete inputs; returns the exit code. */
-static int judge(const struct join *join, const char *const *paths, size_t count)
+static int report_inputs(const struct join *join, const char *const *paths, size_t count)
 {
 	int status = EXIT_SUCCESS;
 
@@ -66,7 +66,7 @@ static int judge(const struct join *join, const char *const *paths, size_t count
 	return status;
 }
 
-static void tell(const struct join *join, size_t files, const char *output)
+static void report_result(const struct join *join, size_t files, const char *output)
 {
 	size_t recordings = join_recordings(join);
 
@@ -104,8 +104,8 @@ static int write_output(struct join *join, const char *const *paths, size_t coun
 		output_file_remove(output);
 		return EXIT_FAILURE;
 	}
-	tell(join, count, output);
-	return judge(join, paths, count);
+	report_result(join, count, output);
+	return report_inputs(join, paths, count);
 }
 
 static int merge_files(const char **paths, size_t count, const char *output)
