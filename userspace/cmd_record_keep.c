@@ -50,7 +50,7 @@ void recording_ask(struct recording *recording)
 }
 
 /* "gcprof-0001.data has the last 61.20 s, 2.3 MiB" */
-static void tell(struct recording *recording)
+static void report_snapshot(struct recording *recording)
 {
 	struct stat st;
 	char size[32] = "";
@@ -80,7 +80,7 @@ static void reap(struct recording *recording, bool wait)
 		return;
 	keeping->writer = 0;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		tell(recording);
+		report_snapshot(recording);
 	else
 		log_error("%s: %s; recording continues", recording->path,
 			  WIFEXITED(status) ? strerror(WEXITSTATUS(status))
@@ -169,6 +169,6 @@ int recording_keep_finish(struct recording *recording, uint64_t end)
 		return err ? err : -EIO;
 	err = kept_write(keeping->kept, recording->rotation.number, NULL, 0, sink);
 	if (!err)
-		tell(recording);
+		report_snapshot(recording);
 	return err;
 }
