@@ -64,7 +64,7 @@ static void take_label(struct fleet_given *given, char *text)
 	given->labels[given->n_labels++] = (struct fleet_label){text, value};
 }
 
-static void say(const char *file, const struct push_result *result)
+static void report_result(const char *file, const struct push_result *result)
 {
 	if (result->unfinished)
 		log_warning("%s: the end of the profile is missing; the readable part was pushed",
@@ -90,7 +90,7 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 	err = push_profile(http, fd, given, &result, &problem);
 	close(fd);
 	if (!err)
-		say(file, &result);
+		report_result(file, &result);
 	else if (err == -EREMOTEIO || err == -ECONNABORTED)
 		log_error("%s: %s: %s", file, http_name(http), problem.text);
 	else if (*problem.text && err != -ENOMEM)
