@@ -107,14 +107,14 @@ int push_check(struct http *http, struct http_problem *problem)
 
 /* --- what the server has --------------------------------------------------------------------- */
 
-static bool has(const struct push *push, enum fleet_table table, uint32_t number)
+static bool is_present(const struct push *push, enum fleet_table table, uint32_t number)
 {
 	const struct buffer *present = &push->present[table];
 
 	return number < present->size && present->data[number];
 }
 
-static int note(struct push *push, enum fleet_table table, uint32_t number)
+static int mark_present(struct push *push, enum fleet_table table, uint32_t number)
 {
 	static const char zeros[256];
 	struct buffer *present = &push->present[table];
@@ -135,7 +135,7 @@ static void print_markers(const struct push *push, FILE *out)
 		push->given.day, push->given.profile);
 }
 
-static int ask_table(struct push *push, enum fleet_table table)
+static int query_table_markers(struct push *push, enum fleet_table table)
 {
 	struct statement sql;
 	FILE *out = begin(&sql);
@@ -155,7 +155,8 @@ static int ask_table(struct push *push, enum fleet_table table)
 
 		if (strtoul(end, &end, 10) != 1)
 			return complain(push->problem, -EEXIST, OTHER_LABELS);
-		err = note(push, table, number < BLOCKS_MAX ? (uint32_t)number : BLOCKS_MAX);
+		err = mark_present(push, table,
+				   number < BLOCKS_MAX ? (uint32_t)number : BLOCKS_MAX);
 		end += strspn(end, "\n");
 	}
 	return err;
@@ -185,13 +186,13 @@ static int wait_for_others(struct push *push)
 			"a statement of an earlier push is still running on the server");
 }
 
-static int ask(struct push *push)
+static int query_markers(struct push *push)
 {
 	int err = wait_for_others(push);
 
 	for (enum fleet_table table = 0; table < FLEET_TABLES && !err; table++)
 		if (fleet_tables[table].once) {
-			err = ask_table(push, table);
+			err = query_table_markers(push, table);
 			push->unsure |= table == FLEET_samples && push->present[table].size;
 		}
 	return err;
@@ -224,7 +225,7 @@ static int add_hourly(struct push *push, unsigned long block)
 }
 
 /* Adds all blocks that are missing from hourly, because the server died between the two tables. */
-static int mend_hourly(struct push *push)
+static int complete_hourly(struct push *push)
 {
 	struct statement sql;
 	FILE *out = begin(&sql);
@@ -268,7 +269,7 @@ static int make_insert(enum fleet_table table, struct statement *sql)
 }
 
 /* Whether to try again. */
-static bool is_passing(int err, const struct http_problem *problem)
+static bool may_retry(int err, const struct http_problem *problem)
 {
 	return err == -ECONNABORTED || (err == -EREMOTEIO && problem->code == HTTP_ID_RUNS);
 }
@@ -282,14 +283,14 @@ static int send_block(struct push *push, enum fleet_table table, uint32_t number
 	int err = 0;
 
 	name_statement(push, fleet_tables[table].name, number, id);
-	for (int i = 0; i < TRIES && (!i || is_passing(err, push->problem)); i++) {
+	for (int i = 0; i < TRIES && (!i || may_retry(err, push->problem)); i++) {
 		if (i) {
 			sleep(1U << (i - 1));
 			push->unsure = true;
-			err = once ? ask(push) : 0;
+			err = once ? query_markers(push) : 0;
 			if (err)
 				continue;
-			if (once && has(push, table, number))
+			if (once && is_present(push, table, number))
 				return 0;
 		}
 		err = http_insert(push->http, insert, id, data, push->problem);
@@ -304,7 +305,7 @@ static int take_block(struct blocks_visitor *visitor, enum fleet_table table, ui
 	struct statement insert = {NULL, 0, NULL};
 	int err;
 
-	if (has(push, table, number)) {
+	if (is_present(push, table, number)) {
 		push->result->rows_were += rows;
 		return 0;
 	}
@@ -340,7 +341,7 @@ static int take_head(struct blocks_visitor *visitor, const struct rows_head *hea
 			push->problem, -EBUSY,
 			"it is still being written, or its recorder was killed seconds ago; try "
 			"again later");
-	return ask(push);
+	return query_markers(push);
 }
 
 /* --- profiles -------------------------------------------------------------------------------- */
@@ -387,7 +388,7 @@ int push_identify(int fd, uint64_t *out)
 }
 
 /* Whether the server has the whole profile, so that it need not be read. */
-static int ask_whole(struct push *push, bool *out)
+static int query_whole(struct push *push, bool *out)
 {
 	struct statement sql;
 	FILE *out_sql = begin(&sql);
@@ -418,7 +419,7 @@ static int push_rows(struct push *push, int fd)
 	if (!err)
 		err = blocks_end(blocks);
 	if (!err && push->unsure)
-		err = mend_hourly(push);
+		err = complete_hourly(push);
 	if (!err && push->last.size)
 		err = take_block(&push->visitor, FLEET_profiles, 0, 1, &push->last);
 	blocks_free(blocks);
@@ -446,7 +447,7 @@ int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 		push->given = *labels;
 		push->given.profile = result->profile;
 		push->changed = st.st_mtime;
-		err = ask_whole(push, &result->whole);
+		err = query_whole(push, &result->whole);
 	}
 	if (!err && !result->whole)
 		err = push_rows(push, fd);
