@@ -21,9 +21,9 @@ struct total {
 };
 
 struct join_notes {
-	struct map *totals; /* struct note_id: struct total * */
-	struct map *said;   /* struct note_id: a hash of the last record */
-	struct map *ended;  /* {kind, id} of ended processes and threads: the turn */
+	struct map *totals;   /* struct note_id: struct total * */
+	struct map *repeated; /* struct note_id: a hash of the last record */
+	struct map *ended;    /* {kind, id} of ended processes and threads: the turn */
 	uint64_t turn;
 	struct buffer packed, room;
 };
@@ -34,10 +34,10 @@ int join_notes_create(struct join_notes **out)
 
 	if (notes) {
 		notes->totals = map_create(sizeof(struct note_id));
-		notes->said = map_create(sizeof(struct note_id));
+		notes->repeated = map_create(sizeof(struct note_id));
 		notes->ended = map_create(2 * sizeof(uint64_t));
 	}
-	if (!notes || !notes->totals || !notes->said || !notes->ended) {
+	if (!notes || !notes->totals || !notes->repeated || !notes->ended) {
 		join_notes_free(notes);
 		return -ENOMEM;
 	}
@@ -59,7 +59,7 @@ void join_notes_free(struct join_notes *notes)
 	if (!notes)
 		return;
 	map_free_all(notes->totals, total_free);
-	map_free(notes->said);
+	map_free(notes->repeated);
 	map_free(notes->ended);
 	buffer_free(&notes->packed);
 	buffer_free(&notes->room);
@@ -80,7 +80,7 @@ static int take_repeated(struct join *join, const struct record *record)
 	struct join_notes *notes = join->notes;
 	const struct note_id id = id_of(record);
 	struct record copy = *record;
-	uint64_t *said, hash;
+	uint64_t *repeated, hash;
 	bool added;
 	int err;
 
@@ -88,13 +88,13 @@ static int take_repeated(struct join *join, const struct record *record)
 	if (carry_rules[record->kind].at_begin)
 		copy.period.time = 0;
 	err = codec_pack(join->codec, &copy, &notes->packed);
-	said = err ? NULL : map_put(notes->said, &id, &added);
-	if (!said)
+	repeated = err ? NULL : map_put(notes->repeated, &id, &added);
+	if (!repeated)
 		return err ? err : -ENOMEM;
 	hash = map_hash(map_seed(), notes->packed.data, notes->packed.size);
-	if (!added && *said == hash)
+	if (!added && *repeated == hash)
 		return 1;
-	*said = hash;
+	*repeated = hash;
 	return 0;
 }
 
@@ -187,7 +187,7 @@ static bool keep_total(void *context, const void *key, uint64_t *value)
 	return false;
 }
 
-static bool keep_said(void *context, const void *key, uint64_t *value)
+static bool keep_repeated(void *context, const void *key, uint64_t *value)
 {
 	(void)value;
 	return !is_over(context, key);
@@ -204,7 +204,7 @@ static bool keep_ended(void *context, const void *key, uint64_t *value)
 void join_notes_turn(struct join_notes *notes)
 {
 	map_filter(notes->totals, keep_total, notes);
-	map_filter(notes->said, keep_said, notes);
+	map_filter(notes->repeated, keep_repeated, notes);
 	map_filter(notes->ended, keep_ended, notes);
 	notes->turn++;
 }
