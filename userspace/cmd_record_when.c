@@ -68,7 +68,7 @@ struct when {
 	struct map *processes; /* thread: its process */
 	struct map *pauses;    /* struct pause_key: start of the pause */
 	struct map *rates;     /* process: struct rate * */
-	uint64_t next_look;    /* when to read resident memory */
+	uint64_t next_check;   /* when to read resident memory */
 	char why[96];          /* condition that came true since the last round; empty: none */
 };
 
@@ -325,7 +325,7 @@ int when_record(void *context, const struct record *record)
 
 /* --- every round ------------------------------------------------------------------------------ */
 
-static void look(struct when *when, pid_t pid)
+static void check_resident(struct when *when, pid_t pid)
 {
 	char text[128];
 	uint64_t pages;
@@ -344,12 +344,12 @@ void recording_when(struct recording *recording)
 
 	if (!when)
 		return;
-	if (now >= when->next_look) {
-		when->next_look = now + SECOND_NS;
+	if (now >= when->next_check) {
+		when->next_check = now + SECOND_NS;
 		if (recording->target)
-			look(when, target_pid(recording->target));
+			check_resident(when, target_pid(recording->target));
 		for (size_t i = 0; i < recording->running.count; i++)
-			look(when, recording->running.pids[i]);
+			check_resident(when, recording->running.pids[i]);
 	}
 	if (when->why[0] && now >= keeping->quiet) {
 		keeping->quiet =
