@@ -134,7 +134,7 @@ void recording_keep_split(struct recording *recording, uint64_t time)
 	keeping->asked = false;
 	keeping->split = true;
 	snprintf(keeping->written, sizeof(keeping->written), "%s",
-		 keeping->why[0] ? keeping->why : "asked for");
+		 keeping->why[0] ? keeping->why : "requested");
 	keeping->why[0] = '\0';
 	keeping->end = time;
 }
