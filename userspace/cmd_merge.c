@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cmd_merge.c: gcprof merge: makes one profile of several. */
+/* cmd_merge.c: gcprof merge: merges several profiles into one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -32,18 +32,17 @@ static int open_input(void *context, size_t input, struct source **out)
 static int explain(const char *const *paths, int err, size_t input, size_t other)
 {
 	if (err == -EEXIST && input == other)
-		log_error("%s: has one span of a recording twice", paths[input]);
+		log_error("%s: has the same part of a recording twice", paths[input]);
 	else if (err == -EEXIST)
-		log_error("%s and %s: both have the same part of one recording; merge only one of "
-			  "them",
+		log_error("%s and %s have the same part of one recording; merge only one of them",
 			  paths[input], paths[other]);
 	else
 		log_error("%s: %s", paths[input], profile_error_text(err));
 	return EXIT_FAILURE;
 }
 
-/* What is missing of the inputs; the exit code. */
-static int judge(const struct join *join, const char *const *paths, size_t count)
+/* Reports incomplete inputs; returns the exit code. */
+static int report_inputs(const struct join *join, const char *const *paths, size_t count)
 {
 	int status = EXIT_SUCCESS;
 
@@ -67,7 +66,7 @@ static int judge(const struct join *join, const char *const *paths, size_t count
 	return status;
 }
 
-static void tell(const struct join *join, size_t files, const char *output)
+static void report_result(const struct join *join, size_t files, const char *output)
 {
 	size_t recordings = join_recordings(join);
 
@@ -75,7 +74,7 @@ static void tell(const struct join *join, size_t files, const char *output)
 		 plural(recordings, "recording[|s]").text);
 }
 
-/* An input must not be the output, which is emptied first. */
+/* The output must not be an input: opening it truncates it. */
 static bool is_input(const char *output, const char *const *paths, size_t count)
 {
 	struct stat to, from;
@@ -103,12 +102,12 @@ static int write_output(struct join *join, const char *const *paths, size_t coun
 	if (err) {
 		log_error("%s: %s", failed < count ? paths[failed] : output,
 			  failed < count ? profile_error_text(err) : strerror(-err));
-		/* Half of it would pass for all. */
+		/* An incomplete result could be taken for a complete one. */
 		output_file_remove(output);
 		return EXIT_FAILURE;
 	}
-	tell(join, count, output);
-	return judge(join, paths, count);
+	report_result(join, count, output);
+	return report_inputs(join, paths, count);
 }
 
 static int merge_files(const char **paths, size_t count, const char *output)
@@ -138,11 +137,11 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	for (int i = 0; i < count; i++)
 		if (strcmp(paths[i], "-") == 0)
-			wrong = "each file is read twice, which standard input cannot be";
+			wrong = "each file is read twice, so standard input cannot be one of them";
 	if (!count)
 		wrong = "name the files to merge";
 	else if (is_input(options.output, paths, (size_t)count))
-		wrong = "the output is one of the files to merge: choose another with -o";
+		wrong = "the output is one of the files to merge; choose another with -o";
 	if (wrong) {
 		log_error("%s\nTry 'gcprof merge --help'.", wrong);
 		return EXIT_USAGE;
@@ -159,7 +158,7 @@ static const struct option_row rows[] = {
 const struct command cmd_merge = {
 	.name = "merge",
 	.usage = "[-o FILE] FILE...",
-	.summary = "make one profile of several",
+	.summary = "merge several profiles into one",
 	.options = rows,
 	.run = run,
 };

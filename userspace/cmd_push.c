@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push.c: gcprof push: puts profiles into a ClickHouse server. */
+/* cmd_push.c: gcprof push: stores profiles in a ClickHouse server. */
 #include "cmd_push.h"
 
 #include <errno.h>
@@ -33,18 +33,18 @@ static const struct option_row rows[] = {
 	{"to", 0, OPTION_TEXT, offsetof(struct push_arguments, server.url), 0, 0, "URL",
 	 "http[s]://HOST[:PORT][/DATABASE] (default http://localhost:8123/gcprof)"},
 	{"label", 'l', OPTION_LIST, offsetof(struct push_arguments, labels), 0, 0, "NAME=VALUE",
-	 "service, version, host, container, or any other name; several times"},
+	 "label for all rows: service, version, host, container or another name; may be repeated"},
 	SERVER_OPTIONS(struct push_arguments, server, ""),
 	{"spool", 0, OPTION_TEXT, offsetof(struct push_arguments, spool), 0, 0, "DIR",
-	 "copy the files there first, push all that it has, and remove what the server has"},
+	 "copy the files to this directory, push all profiles in it, remove those the server has"},
 	{"expire", 0, OPTION_NUMBER, offsetof(struct push_arguments, expire), 1, 36500, "DAYS",
-	 "drop samples, pauses and calls that are older; the hourly sums stay"},
+	 "drop samples, pauses and calls of older profiles; hourly sums are kept"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
-	 "print the statements that make the tables, and end"},
+	 "print the statements that create the tables, and exit"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-/* Puts a label that server_check() has seen where it belongs; the text is cut in two. */
+/* Adds a label, checked by server_check(), to `given`; splits the text in place. */
 static void take_label(struct fleet_given *given, char *text)
 {
 	const struct {
@@ -64,20 +64,19 @@ static void take_label(struct fleet_given *given, char *text)
 	given->labels[given->n_labels++] = (struct fleet_label){text, value};
 }
 
-static void say(const char *file, const struct push_result *result)
+static void report_result(const char *file, const struct push_result *result)
 {
 	if (result->unfinished)
-		log_warning(
-			"%s: the end of the profile is missing: it was pushed as far as it goes",
-			file);
+		log_warning("%s: the end of the profile is missing; the readable part was pushed",
+			    file);
 	if (!result->whole)
 		log_info("%s: pushed %" PRIu64 " rows%s", file, result->rows,
-			 result->rows_were ? "; the server had the others" : "");
+			 result->rows_were ? "; the server already had the others" : "");
 	else
-		log_info("%s: the server has it", file);
+		log_info("%s: the server already has it", file);
 }
 
-/* An exit status. */
+/* Returns an exit status. */
 static int push_file(struct http *http, const char *file, const struct fleet_given *given)
 {
 	struct http_problem problem = {0};
@@ -91,15 +90,15 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 	err = push_profile(http, fd, given, &result, &problem);
 	close(fd);
 	if (!err)
-		say(file, &result);
+		report_result(file, &result);
 	else if (err == -EREMOTEIO || err == -ECONNABORTED)
 		log_error("%s: %s: %s", file, http_name(http), problem.text);
 	else if (*problem.text && err != -ENOMEM)
 		log_error("%s: %s", file, problem.text);
 	else if (err == -EPIPE)
-		log_error(
-			"%s: the process that reads it ended; is it damaged, or was memory short?",
-			file);
+		log_error("%s: the process that reads it died; the file may be damaged, or memory "
+			  "ran out",
+			  file);
 	else
 		log_error("%s: %s", file, profile_error_text(err));
 	return err ? EXIT_FAILURE : 0;
@@ -147,9 +146,10 @@ static int run(int argc, char **argv)
 	if (!status)
 		status = server_open(&arguments.server, &http);
 	if (!http && arguments.spool)
-		log_info("what waits in %s is pushed with the next one, or by: gcprof push --spool "
-			 "%s",
-			 arguments.spool, arguments.spool);
+		log_info(
+			"profiles in %s are pushed with the next one, or with: gcprof push --spool "
+			"%s",
+			arguments.spool, arguments.spool);
 	if (http && arguments.spool)
 		status = spool_push(arguments.spool, push_file, http, &given);
 	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
@@ -163,7 +163,7 @@ static int run(int argc, char **argv)
 const struct command cmd_push = {
 	.name = "push",
 	.usage = "[OPTIONS] [FILE]...",
-	.summary = "put profiles into a ClickHouse server, for all of a fleet",
+	.summary = "store profiles in a ClickHouse server, for a whole fleet",
 	.options = rows,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push.h: what the verbs that ask a ClickHouse server share. */
+/* cmd_push.h: shared by the verbs that use a ClickHouse server. */
 #ifndef GCPROF_CMD_PUSH_H
 #define GCPROF_CMD_PUSH_H
 
@@ -15,7 +15,7 @@ struct server_arguments {
 	const char *url, *user, *password_file, *ca_file;
 };
 
-/* Rows of options of `type`, whose member `server` this is. */
+/* Rows for the options of a struct server_arguments, the member `server` of `type`. */
 #define SERVER_OPTIONS(type, server, prefix)                                                      \
 	{prefix "user",                                                                           \
 	 0,                                                                                       \
@@ -24,7 +24,7 @@ struct server_arguments {
 	 0,                                                                                       \
 	 0,                                                                                       \
 	 "NAME",                                                                                  \
-	 "the server's user (default: default)"},                                                 \
+	 "ClickHouse user (default: default)"},                                                   \
 		{prefix "password-file",                                                          \
 		 0,                                                                               \
 		 OPTION_TEXT,                                                                     \
@@ -32,7 +32,7 @@ struct server_arguments {
 		 0,                                                                               \
 		 0,                                                                               \
 		 "FILE",                                                                          \
-		 "its first line is the user's password"},                                        \
+		 "read the user's password from the first line of FILE"},                         \
 	{                                                                                         \
 		prefix "ca-file", 0, OPTION_TEXT, offsetof(type, server.ca_file), 0, 0, "FILE",   \
 			"trust these certificates (PEM) for https (default: those of the system)" \
@@ -41,19 +41,19 @@ struct server_arguments {
 struct fleet_given;
 
 /*
- * A directory with profiles that are to be pushed. Copies files into it, made if need be; what is
- * in it is complete, whatever ends when. Pushes all by `push`, the oldest first, and removes those
- * of which that returns 0. Exit statuses, with what is wrong said.
+ * A directory of profiles to push. spool_add() creates it if necessary and copies files into it; an
+ * interrupted copy is never pushed. spool_push() calls `push` for each profile, oldest first, and
+ * removes those for which it returns 0. All return exit statuses, with errors printed.
  */
 typedef int spool_pusher(struct http *http, const char *file, const struct fleet_given *given);
 int spool_add(const char *spool, const char *const *files, int n_files);
 int spool_push(const char *spool, spool_pusher *push, struct http *http,
 	       const struct fleet_given *given);
 
-/* Do the URL (NULL: the usual one) and the labels make sense? -EINVAL, and it is said. */
+/* Checks the URL (NULL: the default) and the labels. 0 or -EINVAL, with the error printed. */
 int server_check(const char *url, const struct option_list *labels);
 
-/* Reads the password and checks the server and its tables; says what is wrong. An exit status. */
+/* Reads the password, connects, and checks the tables. An exit status, with the error printed. */
 int server_open(const struct server_arguments *arguments, struct http **out);
 
 #endif

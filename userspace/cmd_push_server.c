@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push_server.c: finds the ClickHouse server that a verb is to ask. */
+/* cmd_push_server.c: checks the options for a ClickHouse server and connects to it. */
 #include "cmd_push.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum { PASSWORD_MAX = 1024 };
 
-/* The first line of the file. */
+/* Reads the first line of the file. Returns an exit status, with the error printed. */
 static int read_password(const char *path, char password[PASSWORD_MAX])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -29,7 +29,7 @@ static int read_password(const char *path, char password[PASSWORD_MAX])
 		return EXIT_FAILURE;
 	}
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_mode & (S_IRGRP | S_IROTH))
-		log_warning("--password-file %s: other users may read it; chmod 600", path);
+		log_warning("--password-file %s: other users may read it; use chmod 600", path);
 	close(fd);
 	password[n] = '\0';
 	password[strcspn(password, "\r\n")] = '\0';
@@ -53,7 +53,8 @@ int server_check(const char *url, const struct option_list *labels)
 
 		if (!name || text[name] != '=' || size == name + 1 ||
 		    size > name + 1 + LABEL_VALUE_MAX) {
-			log_error("--label %s: not NAME=VALUE with a name of letters, digits and "
+			log_error("--label %s: expected NAME=VALUE, with a name of letters, digits "
+				  "and "
 				  "\"_\", and a value of 1 to %d bytes",
 				  text, LABEL_VALUE_MAX);
 			return -EINVAL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_push_spool.c: gcprof push --spool: profiles that wait until their server is there. */
+/* cmd_push_spool.c: gcprof push --spool: keeps profiles until the server has them. */
 #include "cmd_push.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ static int copy(int from, int to)
 	char block[1 << 16];
 	ssize_t n;
 
-	/* Shares what the file system can share. */
+	/* Shares extents if the file system can. */
 	do
 		n = copy_file_range(from, NULL, to, NULL, COPY_BYTES, 0);
 	while (n > 0);
@@ -50,7 +50,8 @@ static int copy(int from, int to)
 	return n ? -1 : fsync(to);
 }
 
-/* By its identity: the same profile is there once. It has that name when it is complete. */
+/* Names the copy after the profile's identity, so each profile is spooled once. The copy gets this
+ * name only when it is complete. */
 static int add_file(int folder, const char *spool, const char *file)
 {
 	int from = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), to = -1;
@@ -67,7 +68,7 @@ static int add_file(int folder, const char *spool, const char *file)
 	if (!err)
 		to = openat(folder, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || copy(from, to) || renameat(folder, part, folder, name)) {
-		status = complain(spool, "cannot keep the profile there: ");
+		status = complain(spool, "cannot store the profile there: ");
 		(void)unlinkat(folder, part, 0);
 	}
 	if (to >= 0)
@@ -114,7 +115,7 @@ static int by_age(const void *a, const void *b)
 	       (x->changed.tv_nsec < y->changed.tv_nsec);
 }
 
-/* What another push has sent meanwhile is not there any more. */
+/* Lists the files that still exist: another push may have removed some. Returns their number. */
 static size_t look_up(const char *spool, struct dirent **names, size_t n, struct entry *out)
 {
 	size_t count = 0;

@@ -35,35 +35,34 @@ struct loading {
 	struct problem problem;
 };
 
-/* Of a recording that is written to one file after the other. */
+/* State of --rotate. */
 struct rotation {
-	unsigned number; /* of the file that is being written, from 1 */
-	uint64_t begin;  /* of that; 0: that of the recording */
-	uint64_t split;  /* where the next one begins, while what came before is written; 0: not yet
-			  */
-	struct buffer sizes; /* uint64_t[], of those that are complete and there */
-	uint64_t together;   /* all of these */
+	unsigned number; /* of the current file, from 1 */
+	uint64_t begin;  /* start of the current file; 0: that of the recording */
+	uint64_t split;  /* start of the next file, while earlier data is still written; 0: none */
+	struct buffer sizes; /* uint64_t[], of the complete files that still exist */
+	uint64_t together;   /* sum of sizes */
 };
 
-/* Of a recording of which the last span is kept. */
+/* State of --keep. */
 struct keeping {
-	struct kept *kept; /* NULL: all is written */
-	bool asked;        /* a snapshot is wanted, */
-	uint64_t due;      /* not before this time */
-	bool split;        /* it was split off, and will be written, */
-	uint64_t end;      /* until this time, */
-	char written[96];  /* for this reason */
-	pid_t writer;      /* the process that writes one; 0: none */
-	struct when *when; /* conditions under which one is taken; NULL: there are none */
-	uint64_t quiet;    /* until when no other snapshot is taken for them */
-	char why[96];      /* the one that came true, for the next one; empty: none did */
-	double seconds;    /* that it has */
+	struct kept *kept; /* NULL: without --keep */
+	bool asked;        /* a snapshot is requested */
+	uint64_t due;      /* earliest time for it */
+	bool split;        /* its end is fixed; it will be written */
+	uint64_t end;      /* its end */
+	char written[96];  /* its reason */
+	pid_t writer;      /* the process that writes a snapshot; 0: none */
+	struct when *when; /* conditions for snapshots; NULL: none */
+	uint64_t quiet;    /* conditions are ignored until this time */
+	char why[96];      /* condition that came true, for the next snapshot; empty: none */
+	double seconds;    /* length of the snapshot */
 };
 
 /* The process that pushes complete profiles. */
 struct pusher {
 	pid_t pid;
-	int socket; /* -1: nothing is pushed */
+	int socket; /* -1: without --push */
 };
 
 /* Everything that belongs to one recording, in order of creation. */
@@ -149,39 +148,42 @@ static inline const char *recording_output(const struct recording *recording)
 /* Opens the profile's file, or the next one; reports errors. */
 int recording_open_file(struct recording *recording, struct sink **sink);
 
-/* What --rotate and --keep must not say: -EINVAL, with the error printed. */
+/* Checks --rotate, --keep, --push and related options: 0 or -EINVAL, with the error printed. */
 int recording_check_spans(struct record_options *options);
 
-/* Is there one file after the other? Goes on in the next when it is time: 0 or a negative errno. */
+/* Is it written in several files? recording_rotate() starts the next file when it is due: 0 or a
+ * negative errno. */
 bool recording_rotates(const struct recording *recording);
 int recording_rotate(struct recording *recording);
 
-/* The same of one of which the last span is kept: drops what is too old, writes what was asked for.
- */
+/* With --keep. recording_keep() is called every round: drops old segments, writes a requested
+ * snapshot. 0 or a negative errno. */
 int recording_keep_open(struct recording *recording, struct sink **sink);
 int recording_keep(struct recording *recording);
-/* A snapshot is wanted. */
+/* Requests a snapshot. */
 void recording_ask(struct recording *recording);
 
-/* Conditions: -EINVAL, with the error printed. when_record() is to see each record. */
+/* --when. Parses the conditions: -EINVAL, with the error printed, or -ENOMEM. Pass each record to
+ * when_record(). */
 struct when;
 int when_parse(struct record_options *options, struct when **out);
 void when_free(struct when *when); /* NULL is allowed */
 int when_record(void *context, const struct record *record);
-/* Each round: asks for a snapshot if one came true. */
+/* Every round: requests a snapshot if a condition came true. */
 void recording_when(struct recording *recording);
 
-/* At the end: puts the fact why a snapshot would be taken now, if there is a reason. */
+/* At the end: records the condition that would now cause a snapshot, if any. */
 int recording_put_why(struct recording *recording);
 
-/* Is it to be split now for a snapshot? It was. */
+/* Is a snapshot due, so that the recording must be split? recording_keep_split(): it was split at
+ * `time`. */
 bool recording_snapshot_is_due(const struct recording *recording);
 void recording_keep_split(struct recording *recording, uint64_t time);
-/* What is kept, as the last segment ended. */
+/* At the end, after the last segment: writes the kept part. */
 int recording_keep_finish(struct recording *recording, uint64_t end);
 
-/* With --push: starts the pushing process, before anything else; hands it a complete profile; waits
- * until it has sent all. 0 or an exit code. */
+/* With --push. Starts the pushing process, before anything else: 0 or an exit code. Passes it a
+ * complete profile. Waits until it has pushed all. */
 int recording_push_open(struct recording *recording);
 void recording_push(const struct recording *recording, const char *path);
 void recording_push_close(struct recording *recording);
@@ -218,11 +220,12 @@ bool recording_each_collection(const struct record_options *options);
 /* Detaches, completes the file and prints the summary. Afterwards the kernel side emits nothing. */
 void recording_complete(struct recording *recording);
 
-/* The options of gcprof record: rows for options_parse(), and what is in force without any. */
+/* The options of gcprof record: rows for options_parse(), and defaults. */
 extern const struct option_row record_rows[];
 extern const struct record_options record_defaults;
 
-/* Completes and checks them; `words`: the command. An error is reported; a negative errno. */
+/* Completes and checks the options; `words`: the command. 0 or a negative errno, with the error
+ * printed. */
 int record_check_options(struct record_options *options, char **words);
 
 #endif

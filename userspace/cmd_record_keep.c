@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_keep.c: `gcprof record --keep`: the last span is kept, and written when it is asked
- * for. */
+/* cmd_record_keep.c: `gcprof record --keep`: keeps the last part and writes snapshots. */
 /*
- * A snapshot ends at a split, as one file of several does. A process apart writes it, from the
- * segments that are kept at that moment, while the recording goes on.
+ * A snapshot ends at a split, like a file of --rotate. A separate process writes it from the
+ * segments kept at that moment, while the recording continues.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 enum { WRITER_NICE = 10 };
 
-#define TURN_NS UINT64_C(5000000) /* of a round, for dropping what is too old */
+#define TURN_NS UINT64_C(5000000) /* time per round for dropping old segments */
 
 int recording_keep_open(struct recording *recording, struct sink **sink)
 {
@@ -51,8 +50,8 @@ void recording_ask(struct recording *recording)
 	keeping->asked = true;
 }
 
-/* "gcprof-0001.data: the last 61.2 s, 2.3 MiB" */
-static void tell(struct recording *recording)
+/* "gcprof-0001.data has the last 61.20 s, 2.3 MiB" */
+static void report_snapshot(struct recording *recording)
 {
 	struct stat st;
 	char size[32] = "";
@@ -72,7 +71,7 @@ static double kept_seconds(const struct recording *recording, uint64_t end)
 	return (double)(end - (since > recording->start ? since : recording->start)) / 1e9;
 }
 
-/* Waits for the process that writes, with `wait`; or looks whether it has ended. */
+/* Handles the end of the writing process; waits for it only with `wait`. */
 static void reap(struct recording *recording, bool wait)
 {
 	struct keeping *keeping = &recording->keeping;
@@ -82,7 +81,7 @@ static void reap(struct recording *recording, bool wait)
 		return;
 	keeping->writer = 0;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		tell(recording);
+		report_snapshot(recording);
 	else
 		log_error("%s: %s; recording continues", recording->path,
 			  WIFEXITED(status) ? strerror(WEXITSTATUS(status))
@@ -130,13 +129,13 @@ void recording_keep_split(struct recording *recording, uint64_t time)
 {
 	struct keeping *keeping = &recording->keeping;
 
-	/* What was asked for since the split began comes with the next one. */
+	/* A request made after the split began is served by the next one. */
 	if (!recording_snapshot_is_due(recording) || keeping->due > time)
 		return;
 	keeping->asked = false;
 	keeping->split = true;
 	snprintf(keeping->written, sizeof(keeping->written), "%s",
-		 keeping->why[0] ? keeping->why : "asked for");
+		 keeping->why[0] ? keeping->why : "requested");
 	keeping->why[0] = '\0';
 	keeping->end = time;
 }
@@ -171,6 +170,6 @@ int recording_keep_finish(struct recording *recording, uint64_t end)
 		return err ? err : -EIO;
 	err = kept_write(keeping->kept, recording->rotation.number, NULL, 0, sink);
 	if (!err)
-		tell(recording);
+		report_snapshot(recording);
 	return err;
 }

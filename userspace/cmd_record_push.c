@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_push.c: `gcprof record --push`: has each profile pushed when it is complete. */
+/* cmd_record_push.c: `gcprof record --push`: pushes each profile when it is complete. */
 /*
- * By a process that has become the invoker before there is anything to record: it has no right of
- * root's, and the recorder has no network. It runs gcprof push for one path after the other.
+ * A separate process pushes: it becomes the invoker, without root's rights, before anything is
+ * recorded, so the recorder needs no network. It runs gcprof push for one path after the other.
  */
 #include <errno.h>
 #include <limits.h>
@@ -58,7 +58,7 @@ static _Noreturn void serve(const struct recording *recording, int socket)
 	char path[PATH_MAX + 1];
 	ssize_t n;
 
-	/* Ctrl-C ends the recording, of which this is the last part. */
+	/* Ctrl-C ends the recording, and this process must survive it to push the last profile. */
 	setpgid(0, 0);
 	prctl(PR_SET_NAME, "gcprof-pusher");
 	while (!err && (n = recv(socket, path, sizeof(path) - 1, 0)) > 0) {
@@ -101,8 +101,8 @@ void recording_push(const struct recording *recording, const char *path)
 		return;
 	if (send(recording->pusher.socket, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		log_warning(
-			"%s is not pushed, since those before it are not yet; push it with: gcprof "
-			"push",
+			"%s was not pushed, because earlier profiles are still being pushed; use: "
+			"gcprof push",
 			path);
 }
 
@@ -114,7 +114,7 @@ void recording_push_close(struct recording *recording)
 	if (recording->pusher.socket < 0)
 		return;
 	close(recording->pusher.socket);
-	/* Nothing is lost any more by a signal that ends this process. */
+	/* The profile is complete: signals may now end this process. */
 	sigfillset(&all);
 	sigprocmask(SIG_UNBLOCK, &all, NULL);
 	while (waitpid(recording->pusher.pid, &status, 0) < 0 && errno == EINTR)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_record_rotate.c: `gcprof record --rotate`: one profile after the other. */
+/* cmd_record_rotate.c: `gcprof record --rotate`: writes a series of profiles. */
 /*
- * Each is a profile by itself, and together they have what one would have. What takes time (a
- * system call, a wait, a collection) is in the profile in which it ends.
+ * Each profile is complete by itself; together they contain what a single one would. A system call,
+ * wait or collection is in the profile in which it ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ bool recording_rotates(const struct recording *recording)
 	return recording->options.rotate || recording->options.keep;
 }
 
-/* NAME-0001.EXTENSION: the path of a file of several. */
+/* The path of a numbered file: NAME-0001.EXTENSION. */
 static char *numbered_path(const char *path, unsigned number)
 {
 	const char *dot = strrchr(path_base(path), '.');
@@ -91,10 +91,10 @@ static int remove_task(const void *path, char *text, size_t size)
 {
 	(void)text, (void)size;
 	output_file_remove(path);
-	return -ENODATA; /* there is no descriptor to hand over */
+	return -ENODATA; /* no descriptor to return */
 }
 
-/* Removes the oldest files, so that all, with one that is as large as this, are within the limit.
+/* Removes the oldest files so that all, with another one of this size, are within --rotate-limit.
  */
 static int keep_limit(struct recording *recording, uint64_t size)
 {
@@ -110,7 +110,7 @@ static int keep_limit(struct recording *recording, uint64_t size)
 		if (!path)
 			return -ENOMEM;
 		invoker_call(&recording->user, remove_task, path, NULL, 0);
-		log_verbose("%s is removed: --rotate-limit", path);
+		log_verbose("removed %s (--rotate-limit)", path);
 		free(path);
 		sizes = (uint64_t *)(void *)rotation->sizes.data;
 		rotation->together -= sizes[0];
@@ -138,7 +138,7 @@ static bool is_due(const struct recording *recording)
 	       (bytes && profile_writer_size(recording->writer) >= bytes);
 }
 
-/* Ends the file, unless it is a segment of what is kept. */
+/* Ends the file; a segment of --keep has no end record. */
 static int end_file(struct recording *recording, uint64_t time)
 {
 	const struct record end = {.kind = RECORD_end, .end = {.time = time, .reason = END_NEXT}};
@@ -149,7 +149,7 @@ static int end_file(struct recording *recording, uint64_t time)
 	return err ? err : profile_writer_flush(recording->writer);
 }
 
-/* Opens the next one; says that this one is complete. */
+/* Opens the next file and reports that this one is complete. */
 static int open_next(struct recording *recording, uint64_t time, struct sink **sink)
 {
 	uint64_t bytes = profile_writer_size(recording->writer);
@@ -173,7 +173,7 @@ static int open_next(struct recording *recording, uint64_t time, struct sink **s
 	return err ? err : keep_limit(recording, bytes);
 }
 
-/* What came until the split is written: the other file begins there. */
+/* Everything before the split is written: continues in the next file. */
 static int next_file(struct recording *recording)
 {
 	struct rotation *rotation = &recording->rotation;
@@ -185,7 +185,7 @@ static int next_file(struct recording *recording)
 	rotation->begin = rotation->split;
 	rotation->split = 0;
 	drain_go_on(recording->drain);
-	/* With a reading of the clocks. */
+	/* This also records the clocks in the new file. */
 	return err ? err : counters_put(recording->counters);
 }
 

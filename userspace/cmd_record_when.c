@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record_when.c: `gcprof record --keep --when`: conditions under which a snapshot is taken. */
 /*
- * All records pass by here on their way to the profile. How much memory programs have resident is
- * read each second, and known at the end of each collection.
+ * when_record() sees all records on their way to the profile. Resident memory is read every second
+ * and reported at the end of each collection.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 enum { OPEN_MAX = 1 << 16 }; /* pauses */
 
 #define SECOND_NS UINT64_C(1000000000)
-#define QUIET_NS  (60 * SECOND_NS) /* between two snapshots, where a size is kept */
+#define QUIET_NS  (60 * SECOND_NS) /* between two snapshots, if a size is kept */
 
 enum quantity {
 	QUANTITY_PAUSE,
@@ -37,7 +37,7 @@ enum quantity {
 static int parse_rate(const char *text, uint64_t *out);
 static int parse_nothing(const char *text, uint64_t *out);
 
-/* What a condition is about. */
+/* The quantities that conditions compare. */
 static const struct {
 	const char *name, *relation;
 	enum quantity quantity;
@@ -57,7 +57,7 @@ enum { QUANTITIES = sizeof(quantities) / sizeof(*quantities) };
 
 struct condition {
 	const char *text; /* as given */
-	size_t kind;      /* among the quantities */
+	size_t kind;      /* index among the quantities */
 	uint64_t limit;
 	uint64_t number; /* of a system call */
 };
@@ -65,18 +65,18 @@ struct condition {
 struct when {
 	struct condition conditions[OPTION_LIST_MAX];
 	size_t count;
-	struct map *processes; /* by thread */
-	struct map *pauses;    /* struct pause_key: when it began */
-	struct map *rates;     /* by process: struct rate * */
-	uint64_t next_look;    /* at resident memory */
-	char why[96];          /* what came true since the last call; empty: nothing */
+	struct map *processes; /* thread: its process */
+	struct map *pauses;    /* struct pause_key: start of the pause */
+	struct map *rates;     /* process: struct rate * */
+	uint64_t next_check;   /* when to read resident memory */
+	char why[96];          /* condition that came true since the last round; empty: none */
 };
 
 struct pause_key {
 	uint64_t process, heap, cycle;
 };
 
-/* What a process allocates in a second, which begins with a sample. */
+/* What a process allocated in the current second, which began with a sample. */
 struct rate {
 	uint64_t begin;
 	struct tally bytes;
@@ -188,7 +188,7 @@ void when_free(struct when *when)
 	free(when);
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static void compare(struct when *when, enum quantity quantity, uint64_t number, uint64_t value)
 {
@@ -217,7 +217,7 @@ static int take_begin(struct when *when, const struct record_gc_begin *begin)
 	const struct pause_key key = {process_of(when, begin->thread), begin->heap, begin->cycle};
 	uint64_t *time;
 
-	/* Begins without ends. */
+	/* Drop begins whose ends were lost. */
 	if (map_count(when->pauses) >= OPEN_MAX)
 		map_clear(when->pauses);
 	time = map_put(when->pauses, &key, NULL);
@@ -239,7 +239,7 @@ static void take_end(struct when *when, const struct record_gc_end *end)
 	map_remove(when->pauses, &key);
 }
 
-/* The lower end of the interval counts: chance is no reason. */
+/* Compares the lower end of the interval, so that chance does not trigger a snapshot. */
 static int take_sample(struct when *when, const struct record_alloc *sample)
 {
 	const uint64_t process = process_of(when, sample->thread);
@@ -323,9 +323,9 @@ int when_record(void *context, const struct record *record)
 	}
 }
 
-/* --- now and then ----------------------------------------------------------------------------- */
+/* --- every round ------------------------------------------------------------------------------ */
 
-static void look(struct when *when, pid_t pid)
+static void check_resident(struct when *when, pid_t pid)
 {
 	char text[128];
 	uint64_t pages;
@@ -344,12 +344,12 @@ void recording_when(struct recording *recording)
 
 	if (!when)
 		return;
-	if (now >= when->next_look) {
-		when->next_look = now + SECOND_NS;
+	if (now >= when->next_check) {
+		when->next_check = now + SECOND_NS;
 		if (recording->target)
-			look(when, target_pid(recording->target));
+			check_resident(when, target_pid(recording->target));
 		for (size_t i = 0; i < recording->running.count; i++)
-			look(when, recording->running.pids[i]);
+			check_resident(when, recording->running.pids[i]);
 	}
 	if (when->why[0] && now >= keeping->quiet) {
 		keeping->quiet =
@@ -367,7 +367,7 @@ int recording_put_why(struct recording *recording)
 	const char *why = keeping->why;
 	struct record record = {.kind = RECORD_meta, .meta = {.key = {"snapshot", 8}}};
 
-	/* What came true in the last moments, or was not written yet. */
+	/* A condition that came true last, or whose snapshot is not yet written. */
 	if (keeping->when && keeping->when->why[0] && clock_now() >= keeping->quiet)
 		why = keeping->when->why;
 	else if (keeping->split)

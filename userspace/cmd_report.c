@@ -274,9 +274,8 @@ static int run_from_server(const struct report_arguments *arguments, size_t n_fi
 
 	if (arguments->file || n_filters || wants_calls(arguments) || arguments->frames ||
 	    arguments->histogram || options.parts & ~parts) {
-		log_error("--from: of a server there are --functions, --sites, --syscalls and "
-			  "--gc, with "
-			  "--where, --sort, --top and --json");
+		log_error("--from: only with --functions, --sites, --syscalls, --gc, --where, "
+			  "--sort, --top and --json");
 		return EXIT_USAGE;
 	}
 	return report_from_server(&arguments->server, arguments->where, arguments->json, &options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cmd_report_server.c: gcprof report --from: what profiles in a ClickHouse server say together. */
+/* cmd_report_server.c: gcprof report --from: reports on the profiles in a ClickHouse server. */
 #include "cmd_report.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static void fill_call(struct model_syscall *out, const json_t *row)
 	};
 }
 
-/* The tables of a model that were added up elsewhere; texts are borrowed from `report`. */
+/* Fills the tables of a model from the server's sums; texts are borrowed from `report`. */
 static int fill_model(struct model *model, const json_t *report)
 {
 	const json_t *functions = json_object_get(report, "functions");
@@ -216,7 +216,7 @@ int report_from_server(const struct server_arguments *server, const char *condit
 			   &problem);
 	if (err)
 		log_error("%s: %s", http_name(http),
-			  err == -EBADMSG ? "the server's answer makes no sense" : problem.text);
+			  err == -EBADMSG ? "the server's answer is invalid" : problem.text);
 	http_free(http);
 	if (!err && json)
 		err = json_dumpf(report, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -ENOMEM

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cmd_snapshot.c: gcprof snapshot: has a recorder with --keep write what it keeps. */
+/* cmd_snapshot.c: gcprof snapshot: makes a recorder with --keep write a snapshot. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -21,8 +21,8 @@ static bool is_named(uint32_t pid)
 	return !proc_file_read(pid, "comm", name, sizeof(name)) && strcmp(name, "gcprof\n") == 0;
 }
 
-/* A recorder without --keep would end by the signal. One that starts another process has all
- * signals blocked for a moment. */
+/* Recorders with --keep block SIGUSR2; it would kill others. A process that is starting another one
+ * blocks all signals for a moment, so SIGUSR1 must not be blocked. */
 static bool takes_signal(uint32_t pid)
 {
 	char status[4096];
@@ -36,7 +36,7 @@ static bool takes_signal(uint32_t pid)
 	return blocked >> (SIGUSR2 - 1) & 1 && !(blocked >> (SIGUSR1 - 1) & 1);
 }
 
-/* How many recorders keep something; one of them in *pid. */
+/* Counts the recorders with --keep; *pid is one of them. */
 static size_t find_recorders(uint32_t *pid)
 {
 	DIR *proc = opendir("/proc");
@@ -57,7 +57,7 @@ static size_t find_recorders(uint32_t *pid)
 	return count;
 }
 
-/* By a descriptor: its number cannot become another process's between check and signal. */
+/* Uses a pidfd, so that the number cannot be reused between check and signal. */
 static int ask(uint32_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err = fd < 0 ? -errno : 0;
@@ -108,7 +108,7 @@ static int snapshot_run(int argc, char **argv)
 const struct command cmd_snapshot = {
 	.name = "snapshot",
 	.usage = "[PID]",
-	.summary = "make a recorder (record --keep) write what it keeps",
+	.summary = "make a recorder (record --keep) write a snapshot",
 	.needs_root = true,
 	.run = snapshot_run,
 };

@@ -360,7 +360,7 @@ lose_begins() { # COUNT COMMANDS
 	kill "${pids[@]}"
 	wait "$recorder" || true
 	cat record.log
-	grep -qE '[0-9]+ starts, execs or ends of processes and threads were lost' record.log
+	grep -qE '[0-9]+ starts, execs or exits of processes and threads were lost' record.log
 	"$GCPROF" dump >dump
 	"$GCPROF" report --json >report.json
 	lost=$(jq -s -c '[.[] | select(.record == "process" and .parent == 0).pid] | .[1:]' dump)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# clickhouse.bash: a ClickHouse server of a test's own, on loopback.
+# clickhouse.bash: starts a ClickHouse server for one test, on loopback.
 
 need_clickhouse() {
 	[ -x /usr/sbin/clickhouse-server ] || command -v clickhouse-server >/dev/null ||
@@ -9,7 +9,7 @@ need_clickhouse() {
 	PATH=$PATH:/usr/sbin
 }
 
-# Its files below the folder NAME; user alice has a password.
+# The server keeps its files in the folder NAME; user alice has a password.
 write_config() { # NAME
 	mkdir -p "$1/data" "$1/tmp"
 	cat >"$1/config.xml" <<-END
@@ -35,7 +35,7 @@ answers() {
 	! kill -0 "$server" 2>/dev/null || [ "$(curl -s "127.0.0.1:$port/")" = Ok. ]
 }
 
-# Starts it, again on the same port if it ran before: $server is its pid, $url where it is.
+# Starts the server, on the same port if it ran before; sets $server (its pid) and $url.
 start_server() { # NAME
 	local try
 	for try in $(seq 20); do
@@ -50,7 +50,7 @@ start_server() { # NAME
 		wait_until answers || return 1
 		url=http://127.0.0.1:$port
 		! kill -0 "$server" 2>/dev/null || return 0
-		# The port was somebody else's.
+		# The port was in use.
 		[ -z "$(ls -A "$1/data/data/gcprof" 2>/dev/null)" ] && rm "$1/config.xml"
 	done
 	echo "no server after $try tries"
@@ -67,7 +67,7 @@ kill_server() {
 	wait_until is_gone "$server"
 }
 
-# The answer to a question, in its own words.
+# Runs a query and prints the response.
 ask_server() { # SQL
 	curl -sS "$url/?database=gcprof&output_format_json_quote_64bit_integers=0" --data-binary "$1"
 }

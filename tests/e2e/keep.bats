@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# keep.bats: recordings in several files: each is a profile, and together they have everything once.
-# Parallel: no other recorder matters.
+# keep.bats: --rotate, --keep and --when: each file is a profile, and together they have everything once.
+# Parallel: other recorders do not interfere.
 
 load common
 
@@ -18,7 +18,7 @@ total() { # EXPRESSION FILE...
 	done | jq -s add
 }
 
-# Every file is complete, and readers of all kinds take it.
+# Every file is complete, and all readers accept it.
 are_profiles() { # FILE...
 	local file
 	for file in "$@"; do
@@ -30,22 +30,22 @@ are_profiles() { # FILE...
 	done
 }
 
-# A value of the line that a workload prints at its end.
+# A value from the line that a workload prints at its end.
 said() { # KEY
 	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" out | tail -n 1
 }
 
-# What the summary says of a stream.
+# The count of a stream in the summary.
 counted() { # STREAM
 	grep -oE "[0-9]+ $1" record.log | tail -n 1 | cut -d' ' -f1
 }
 
-# Samples and what became of them; the period in force stands in each file.
+# All allocation events are there; each file repeats the current period.
 are_all() { # FILE...
 	same 'alloc events' "$(total .streams.alloc.events "$@")" $(($(counted alloc) + $# - 1))
 }
 
-@test "--rotate: files have together what a busy program counts itself" {
+@test "--rotate: the sums of all files agree with a busy program's own counts" {
 	need_root
 	record --rotate 500ms -- "$WORKLOADS/churn" --threads 2 --seconds 3
 	cat record.log
@@ -59,7 +59,7 @@ are_all() { # FILE...
 	bytes=$(total .alloc.bytes.estimate "${files[@]}")
 	echo "allocated: $bytes, the program says $(said bytes)"
 	jq -ne "($bytes - $(said bytes) | fabs) < $(said bytes) / 10" >/dev/null
-	# Threads, functions and types have their names in each of them.
+	# Each file has the names of threads, functions and types.
 	for file in "${files[@]:0:${#files[@]}-1}"; do
 		holds '[.threads[] | select(.samples > 0) | .name] | unique == ["churn"]' "$file"
 		holds '[.functions[].name] | index("descend")' "$file"
@@ -69,7 +69,7 @@ are_all() { # FILE...
 	holds '.end_reason == "program ended" and .exit_status == 0' "${files[-1]}"
 }
 
-@test "--rotate: files have together the exact CPU time" {
+@test "--rotate: the files together have the exact CPU time" {
 	need_root
 	record --rotate 300ms -- "$PROGRAMS/clocked" steps 2
 	cat out
@@ -81,7 +81,7 @@ are_all() { # FILE...
 	jq -ne "($sum - $truth | fabs) < $truth / 100 + 3000000" >/dev/null
 }
 
-@test "--rotate: files have together each call and each wait of an idle program" {
+@test "--rotate: the files together have each call and each wait of an idle program" {
 	need_root
 	record --rotate 500ms --off-cpu --faults -- "$WORKLOADS/waits" sleep 300
 	files=(gcprof-0*.data)
@@ -89,7 +89,7 @@ are_all() { # FILE...
 	are_profiles "${files[@]}"
 	nap='[.syscalls[] | select(.name == "clock_nanosleep")][0]'
 	same sleeps "$(total "$nap.count" "${files[@]}")" 300
-	# Totals and the waits of threads agree in each, and so do those of all.
+	# Totals and waits of threads agree in each file, and in all together.
 	for file in "${files[@]}"; do
 		holds ".threads[0] | .off_cpu_ns == ([.off_cpu[].ns] | add)" "$file"
 		holds "([.waits[], .syscalls[] | select(.name == \"clock_nanosleep\")] |
@@ -102,7 +102,7 @@ are_all() { # FILE...
 		"$(total '[.syscalls[].count] | add' whole.data)"
 }
 
-@test "--rotate: files have together each program of many short ones, by its name" {
+@test "--rotate: the files together have each of many short programs, by name" {
 	need_root
 	record --rotate 200ms -- /bin/sh -c \
 		'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); [ $((i % 50)) != 0 ] || sleep 0.5; done'
@@ -117,7 +117,7 @@ are_all() { # FILE...
 	same forks $forks 306
 }
 
-@test "--rotate SIZE: another file begins when one has this size" {
+@test "--rotate SIZE: a new file begins when one has this size" {
 	need_root
 	record --rotate 40K -R 64K -- "$WORKLOADS/churn" --seconds 3
 	files=(gcprof-0*.data)
@@ -128,10 +128,10 @@ are_all() { # FILE...
 	are_all "${files[@]}"
 }
 
-@test "--rotate-limit SIZE: the oldest files go, and those that are left follow each other" {
+@test "--rotate-limit SIZE: the oldest files are removed, and no file between the others is missing" {
 	need_root
 	record -v --rotate 300ms --rotate-limit 100K -- "$WORKLOADS/churn" --seconds 4
-	grep -q 'gcprof-0001.data is removed' record.log
+	grep -q 'removed gcprof-0001.data' record.log
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 2 ]
 	sum=0
@@ -148,7 +148,7 @@ are_all() { # FILE...
 	[ ! -e ran ]
 }
 
-@test "--rotate, and SIGKILL: all files but the last are complete, that one is readable" {
+@test "--rotate, and SIGKILL: all files but the last are complete, the last is readable" {
 	need_root
 	"$GCPROF" record --rotate 500ms -- "$WORKLOADS/churn" --seconds 60 >out 2>record.log 3>&- &
 	started+=($!)
@@ -162,7 +162,7 @@ are_all() { # FILE...
 	"$GCPROF" report gcprof-0003.data 2>&1 | grep -qi 'end is missing\|next file'
 }
 
-@test "long: --rotate, and the disk is full: a message, status 1, files before are complete" {
+@test "long: --rotate, and the disk is full: a message, status 1, earlier files are complete" {
 	need_root
 	mkdir small
 	mount -t tmpfs -o size=128k none small || skip 'cannot mount a tmpfs'
@@ -178,7 +178,7 @@ are_all() { # FILE...
 	for file in $(sed -nE 's/^gcprof: small\/(.*) is complete.*/\1/p' record.log); do
 		same "state of $file" "$("$GCPROF" info "$file" | sed -n 's/^state *//p')" complete
 	done
-	# The program went on to its end.
+	# The program ran to its end.
 	[ -n "$(said bytes)" ]
 }
 
@@ -193,7 +193,7 @@ are_all() { # FILE...
 	same owners "$(stat -c %u "${files[@]}" | sort -u)" 12345
 }
 
-@test "--rotate and --keep: what makes no sense is refused before anything runs" {
+@test "--rotate and --keep: invalid options are refused before anything runs" {
 	for wrong in 0 10x M -1; do
 		run "$GCPROF" record --rotate="$wrong" -- touch ran
 		same status "$status" 2
@@ -210,7 +210,7 @@ are_all() { # FILE...
 	[ ! -e ran ]
 }
 
-# A recorder of $program that keeps the last two seconds, and one that keeps everything.
+# Starts a recorder of $program that keeps the last two seconds, and one that records everything.
 keep_beside() { # PROGRAM...
 	need_root
 	"$@" >program.out 2>&1 3>&- &
@@ -228,7 +228,7 @@ keep_beside() { # PROGRAM...
 	wait_until grep -q 'probes attached' record.log
 }
 
-# Asks the keeper for a snapshot, and waits until it is written.
+# Requests a snapshot and waits until it is written.
 snapshot() { # NUMBER
 	kill -USR2 "$keeper"
 	wait_until grep -q "kept-000$1.data has the last" record.log
@@ -240,7 +240,7 @@ end_both() {
 	kill -KILL "$program"
 }
 
-# How many records that a jq condition selects the other recorder has of the span of a profile.
+# Number of records that match a jq condition, in the other recording, within the span of a profile.
 others() { # CONDITION FILE
 	local start end
 	start=$("$GCPROF" dump "$2" | jq 'select(.record == "recording").start')
@@ -248,16 +248,16 @@ others() { # CONDITION FILE
 	"$GCPROF" dump whole.data | jq -c "select($1) | select(.time > $start and .time <= $end)" | wc -l
 }
 
-# Within so many; both recorders see the same events, a moment apart.
+# Equal within BY: both recorders see the same events, a moment apart.
 near() { # WHAT A B BY
 	echo "$1: $2 and $3"
 	[ $(($2 - $3)) -le "$4" ] && [ $(($3 - $2)) -le "$4" ]
 }
 
-@test "--keep: a snapshot has of its span what another recorder has, and so has the next one" {
+@test "--keep: two snapshots agree with another recorder on their spans" {
 	keep_beside "$WORKLOADS/waits" sleep 100000
 	for i in 1 2; do
-		# More than is kept.
+		# Longer than the kept span.
 		sleep 4
 		snapshot $i
 	done
@@ -277,13 +277,13 @@ near() { # WHAT A B BY
 			kept-000$i.data
 		holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 0' kept-000$i.data
 	done
-	# Nothing is in both.
+	# The second one starts later.
 	[ "$("$GCPROF" dump kept-0002.data | jq 'select(.record == "recording").start')" -gt \
 		"$("$GCPROF" dump kept-0001.data | jq 'select(.record == "recording").start')" ]
 	holds '.end_reason == "interrupted"' kept-0003.data
 }
 
-@test "long: --keep: collections and samples of a busy program, from any span" {
+@test "long: --keep: collections and samples of a busy program, in any span" {
 	keep_beside "$WORKLOADS/churn" --seconds 120
 	sleep 4
 	snapshot 1
@@ -300,7 +300,7 @@ near() { # WHAT A B BY
 	holds '.cpu.on_cpu_ns <= .duration_ns * 1.05' kept-0001.data
 }
 
-@test "long: --keep: asked again while a snapshot is written, it writes another one; at the end the last" {
+@test "long: --keep: a request while a snapshot is being written gets another one; one more at the end" {
 	need_root
 	"$GCPROF" record -v --keep 1M --off-cpu -- "$WORKLOADS/churn" --seconds 8 >out 2>record.log 3>&- &
 	keeper=$!
@@ -322,7 +322,7 @@ near() { # WHAT A B BY
 	done
 }
 
-@test "--keep: a snapshot that cannot be written is reported, the recording goes on" {
+@test "--keep: a snapshot that cannot be written is reported, the recording continues" {
 	need_root
 	mkdir small
 	mount -t tmpfs -o size=16k none small || skip 'cannot mount a tmpfs'
@@ -342,13 +342,13 @@ near() { # WHAT A B BY
 	grep -q 'recording continues' record.log
 }
 
-# It has started: before, all signals are blocked for moments, while it starts others.
+# Whether the recorder has started. Before, it blocks all signals for moments while it starts processes.
 takes_usr2() { # PID
 	grep -q 'the program runs\|probes attached' record.log &&
 		[ $((0x$(sed -n 's/^SigBlk:[[:space:]]*//p' "/proc/$1/status") >> 11 & 1)) = 1 ]
 }
 
-@test "snapshot asks the recorder that keeps something, and no other process" {
+@test "snapshot signals a recorder with --keep, and no other process" {
 	need_root
 	run "$GCPROF" snapshot $$
 	same status "$status" 1
@@ -364,7 +364,7 @@ takes_usr2() { # PID
 	are_profiles x-0001.data x-0002.data
 }
 
-# Records with conditions for as long as a command runs; the profiles whose reason fits are in $files.
+# Records a command with conditions; $files are the profiles with this reason.
 when() { # REASON OPTIONS... -- COMMAND...
 	local reason=$1
 	shift
@@ -381,7 +381,7 @@ when() { # REASON OPTIONS... -- COMMAND...
 @test "--when syscall:NAME>TIME: a snapshot with what came before and after the call" {
 	when 'syscall:clock_nanosleep>700ms' --when 'syscall:clock_nanosleep>700ms' --after 500ms -- \
 		/bin/sh -c 'sleep 0.4; sleep 0.9; sleep 0.3; sleep 0.35; sleep 0.8'
-	# The second one that is long comes too soon after the first.
+	# The second long call comes too soon after the first.
 	same snapshots "${#files[@]}" 1
 	grep -q 'syscall:clock_nanosleep>700ms: 9[0-9][0-9]' record.log
 	nap='[.syscalls[] | select(.name == "clock_nanosleep")][0]'
@@ -410,11 +410,11 @@ when() { # REASON OPTIONS... -- COMMAND...
 	same snapshots "${#files[@]}" 1
 	holds '.exit_status == 3' "${files[0]}"
 	when 'exit!=0' --when 'exit!=0' -- true
-	# Nothing came true: what was kept at the end is there all the same.
+	# No condition came true; the kept part is still written at the end.
 	[ -e kept-0001.data ]
 }
 
-@test "--when alloc>SIZE/s: by what a process allocates in a second" {
+@test "--when alloc>SIZE/s: allocation of a process per second" {
 	when 'alloc>100M/s' --when 'alloc>100M/s' --when 'alloc>1T/s' -- "$WORKLOADS/churn" --seconds 2
 	same snapshots "${#files[@]}" 1
 	holds '.alloc.bytes.high > 104857600' "${files[0]}"
@@ -422,7 +422,7 @@ when() { # REASON OPTIONS... -- COMMAND...
 	same snapshots "${#files[@]}" 0
 }
 
-# Makes a cgroup whose processes get 32 MiB, without swap; its folder is in $small.
+# Makes a cgroup limited to 32 MiB without swap; $small is its folder.
 make_small_cgroup() {
 	small=$(awk '$3 == "cgroup" && $4 ~ /memory/ {print $2; exit}' /proc/mounts)
 	if [ -n "$small" ]; then
@@ -435,7 +435,7 @@ make_small_cgroup() {
 	fi
 }
 
-@test "--when oom: a snapshot of a process that the kernel ends, from before its end" {
+@test "--when oom: a snapshot with the process that the kernel kills, and its end" {
 	need_root
 	make_small_cgroup || skip 'there is no cgroup with a limit of memory'
 	# Only the victim is in the cgroup.
@@ -447,7 +447,7 @@ make_small_cgroup() {
 		{status, after: (.time > $oom.time)}' | jq -c .)
 	same end "$end" '{"status":9,"after":true}'
 	holds '[.programs[].name] | index("python3")' "${files[0]}"
-	# Another's end is none of ours.
+	# Processes that are not recorded do not count.
 	(sleep 1; sh -c "$victim" || true) &
 	when oom --when oom -- sleep 3
 	wait
@@ -455,7 +455,7 @@ make_small_cgroup() {
 	same snapshots "${#files[@]}" 0
 }
 
-@test "--when: what makes no sense is refused" {
+@test "--when: invalid conditions are refused" {
 	for wrong in pause 'pause>' 'pause>x' 'pause<1s' 'syscall:nosuch>1s' 'syscall>1s' 'syscall:read>1us' \
 		'exit>1' 'oomx' 'oom>1' 'pausex>1s' 'rss>x' 'alloc>1G' 'alloc>x/s' 'alloc>/s'; do
 		run "$GCPROF" record --keep 1s --when "$wrong" -- touch ran

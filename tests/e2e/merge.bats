@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# merge.bats: a merged profile has what its files have, each process for itself.
-# Parallel: no other recorder matters.
+# merge.bats: a merged profile has the contents of its files, and keeps processes apart.
+# Parallel: other recorders do not interfere.
 
 load common
 
@@ -10,7 +10,7 @@ setup_file() {
 	gcc -O1 -D_GNU_SOURCE "$BATS_TEST_DIRNAME/programs/clocked.c" -o "$PROGRAMS/clocked" -lpthread
 }
 
-# A value of the line that a workload prints at its end.
+# A value from the line that a workload prints at its end.
 said() { # KEY
 	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" out | tail -n 1
 }
@@ -23,13 +23,13 @@ all() { # EXPRESSION FILE...
 	done | jq -sc .
 }
 
-# A figure of the result is the sum of those of the files.
+# A figure of the result is the sum over the files.
 adds_up() { # EXPRESSION RESULT FILE...
 	echo "$1: $(all "$1" "${@:3}") and $(all "$1" "$2")"
 	jq -ne "$(all "$1" "${@:3}" | jq add) - $(all "$1" "$2" | jq add) | fabs <= $#" >/dev/null
 }
 
-# Every reader takes it, and they agree.
+# All readers accept the profile, and they agree.
 is_profile() { # FILE
 	local bytes
 	same state "$("$GCPROF" info "$1" | sed -n 's/^state *//p')" complete
@@ -43,12 +43,12 @@ is_profile() { # FILE
 	holds '.stacks.samples == 0 or .stacks.complete > 0' "$1"
 }
 
-@test "files of --rotate have, merged, what the program counts itself" {
+@test "merged files of --rotate agree with the program's own counts" {
 	need_root
 	record --off-cpu --faults --rotate 400ms -- "$WORKLOADS/churn" --threads 2 --seconds 2
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 3 ]
-	# In no order.
+	# Not in order.
 	"$GCPROF" merge "${files[@]:1}" "${files[0]}"
 	is_profile merged.data
 	holds ".merged == {files: ${#files[@]}, recordings: 1, incomplete: 0}" merged.data
@@ -60,13 +60,13 @@ is_profile() { # FILE
 		.alloc.bytes.estimate '[.threads[].off_cpu_ns] | add' .faults.minor; do
 		adds_up "$figure" merged.data "${files[@]}"
 	done
-	# Each thread is there once, from begin to end.
+	# Each thread occurs once, from begin to end.
 	same threads "$("$GCPROF" query -f csv 'SELECT count(DISTINCT tid), count(*) FROM threads' merged.data |
 		tail -n 1 | tr -d '\r')" 2,2
 	same unpaired "$(ask '.gc.unpaired' merged.data)" 0
 }
 
-# How many records that a jq condition selects two profiles have in the span of the first.
+# Number of records that match a jq condition, in two profiles, within the span of the first.
 in_both() { # CONDITION FILE OTHER
 	local span file
 	span=$("$GCPROF" dump "$2" | jq -s '[.[] | select(.record == "recording").start] +
@@ -77,7 +77,7 @@ in_both() { # CONDITION FILE OTHER
 	done
 }
 
-@test "files of --rotate have, merged, what a recorder has that does not rotate" {
+@test "merged files of --rotate agree with a recorder that does not rotate" {
 	need_root
 	"$WORKLOADS/churn" --seconds 60 >out 3>&- &
 	program=$!
@@ -101,12 +101,12 @@ in_both() { # CONDITION FILE OTHER
 		mapfile -t counts < <(in_both ".record == \"$kind\"" merged.data whole.data)
 		echo "$kind: ${counts[*]}"
 		[ "${counts[0]}" -gt 0 ]
-		# Samples may come a moment later than their time.
+		# Samples may arrive a moment after their time.
 		jq -ne "${counts[0]} - ${counts[1]} | fabs <= 2 + ${counts[1]} / 50" >/dev/null
 	done
 }
 
-@test "many short programs: each process once, though files of --rotate share them" {
+@test "many short programs: each process occurs once, although files of --rotate share them" {
 	need_root
 	record --rotate 200ms -- /bin/sh -c \
 		'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); [ $((i % 25)) != 0 ] || sleep 0.3; done'
@@ -121,7 +121,7 @@ in_both() { # CONDITION FILE OTHER
 	same forks "$("$GCPROF" dump merged.data | grep -c '"record":"fork"')" 104
 }
 
-@test "runs one after the other: sums with the intervals of sums, wall time without what lies between" {
+@test "consecutive runs: sums with the intervals of sums, wall time without gaps" {
 	need_root
 	for i in 1 2 3; do
 		record -o run$i.data -- "$WORKLOADS/known" --burn-ms 100
@@ -135,7 +135,7 @@ in_both() { # CONDITION FILE OTHER
 		.cpu.on_cpu_ns '[.syscalls[].count] | add'; do
 		adds_up "$figure" all.data "${runs[@]}"
 	done
-	# Of independent figures variances add up: 1.73 times the interval of one, not 3 times.
+	# Variances of independent figures add up: 1.73 times the interval of one, not 3 times.
 	width='.alloc.bytes | .high - .low'
 	jq -ne "$(all "$width" all.data | jq add) / $(all "$width" "${runs[@]}" | jq add) |
 		. > 0.5 and . < 0.66" >/dev/null
@@ -143,10 +143,10 @@ in_both() { # CONDITION FILE OTHER
 	wall=$("$GCPROF" info --json all.data | jq '.duration_ns')
 	sum=$(for file in "${runs[@]}"; do "$GCPROF" info --json "$file" | jq .duration_ns; done | jq -s add)
 	same 'wall time' "$wall" "$sum"
-	# Functions of three runs are the same.
+	# The three runs share their functions.
 	same functions "$(ask '[.functions[] | [.name, .module]] | length - (unique | length)' all.data)" 0
 	"$GCPROF" diff run1.data all.data | grep -q allocated
-	# Merged again, it is the same.
+	# Merging in two steps gives the same result.
 	"$GCPROF" merge -o pair.data run3.data run1.data
 	"$GCPROF" merge -o again.data pair.data run2.data
 	for figure in .merged.recordings .alloc.bytes.estimate '[.syscalls[].count] | add' .cpu.on_cpu_ns; do
@@ -154,7 +154,7 @@ in_both() { # CONDITION FILE OTHER
 	done
 }
 
-@test "recordings of the same time lie side by side" {
+@test "simultaneous recordings are aligned" {
 	need_root
 	for i in 1 2; do
 		"$GCPROF" record -F 999 -o side$i.data -- "$PROGRAMS/clocked" steps 2 >out$i 2>record$i.log 3>&- &
@@ -165,12 +165,12 @@ in_both() { # CONDITION FILE OTHER
 	is_profile both.data
 	truth=$(($(sed -n 's/.*\bcpu_ns=\([0-9]*\).*/\1/p' out1) + $(sed -n 's/.*\bcpu_ns=\([0-9]*\).*/\1/p' out2)))
 	holds ".cpu.on_cpu_ns - $truth | fabs < $truth / 100 + 6000000" both.data
-	# One began while the other ran.
+	# The second one began while the first was running.
 	"$GCPROF" info --json both.data | jq -e '.merged | .[1].begin < .[0].end and .[0].shift == 0' >/dev/null
 	"$GCPROF" info --json both.data | jq -e '.duration_ns == ([.merged[].end] | max) - .merged[0].begin' >/dev/null
 }
 
-@test "system calls that were not traced all the time: estimates and variances of each recording" {
+@test "partly traced system calls: estimates and variances of the recordings add up" {
 	need_root
 	for i in 1 2; do
 		"$GCPROF" record -F 99 -o flood$i.data -- "$WORKLOADS/calls" flood >out 2>record.log
@@ -190,7 +190,7 @@ in_both() { # CONDITION FILE OTHER
 		. > 0.99 and . < 1.01" >/dev/null
 }
 
-@test "what cannot be merged is said, and what can be read is there" {
+@test "invalid inputs have a message, and readable parts are merged" {
 	need_root
 	record --rotate 300ms -- "$WORKLOADS/churn" --seconds 2
 	files=(gcprof-0*.data)
@@ -203,13 +203,13 @@ in_both() { # CONDITION FILE OTHER
 	run "$GCPROF" merge "${files[@]}" nosuch.data
 	same status "$status" 1
 	[ ! -e merged.data ]
-	# Twice the same, under two names.
+	# The same file under two names.
 	cp gcprof-0002.data copy.data
 	run "$GCPROF" merge "${files[@]}" copy.data
 	same status "$status" 1
 	grep -q 'copy.data.*same part of one recording\|same part of one recording' <<<"$output"
 	[ ! -e merged.data ]
-	# Cut off: a warning. Damaged: an error, and yet a profile.
+	# Truncated: a warning. Damaged: an error, but the profile is written.
 	head -c $(($(stat -c %s gcprof-0002.data) - 5)) gcprof-0002.data >cut.data
 	run "$GCPROF" merge gcprof-0001.data cut.data gcprof-0003.data
 	echo "$output"
@@ -224,7 +224,7 @@ in_both() { # CONDITION FILE OTHER
 	same status "$status" 1
 	grep -q 'error: bad.data' <<<"$output"
 	holds '.merged.incomplete == 1 and .gc.minor.count > 0' merged.data
-	# Nothing but a beginning.
+	# An empty file.
 	: >empty.data
 	run "$GCPROF" merge gcprof-0001.data empty.data
 	same status "$status" 0

@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# push.bats: profiles in a real ClickHouse server, each row once, whatever ends when.
-# Parallel: no other recorder matters, and each test has a server of its own.
+# push.bats: profiles in a real ClickHouse server: each row once, even if client or server is killed.
+# Parallel: other recorders do not interfere, and each test has its own server.
 
 # shellcheck disable=SC2154 # clickhouse.bash sets url, port and server
 bats_require_minimum_version 1.5.0
 load common
 load clickhouse
 
-# A profile with everything, one with many rows, and names that would end literals.
+# Profiles with all kinds of events, with many rows, and with names that need escaping in SQL.
 setup_file() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
 	cd "$BATS_FILE_TMPDIR" || return 1
@@ -29,8 +29,8 @@ setup() {
 	make_tables
 }
 
-# Sums of a profile by its report, and of all that the server has, as lines; times are whole there, bytes
-# may be off by their rounding.
+# Sums of a profile by its report, and sums of everything on the server, as lines. Bytes are compared
+# coarsely, because reports round them.
 report_sums() { # FILE
 	read_report "$1" && jq -r '.functions as $f | "cpu \($f | map(.cpu_self_ns) | add)",
 		"alloc \($f | map(.alloc_self_bytes) | add / 1e4 | round)",
@@ -46,7 +46,7 @@ server_sums() { # TABLE
 		FROM $1 FORMAT TSV" | tr '\t' '\n' | paste -d ' ' <(printf '%s\n' cpu alloc survived gc calls waits samples) -
 }
 
-# What the server has is what the report says, in all tables.
+# All tables of the server agree with the report.
 agrees() { # FILE
 	report_sums "$1" >expected
 	grep -q '^samples [1-9]' expected
@@ -67,16 +67,16 @@ push() {
 	"$GCPROF" push --to "$url" "$@"
 }
 
-@test "what the server has is the report, however often it is pushed" {
+@test "server agrees with the report, even after a second push" {
 	push known.data 2>log
 	grep -q 'known.data: pushed [0-9]* rows$' log
 	agrees known.data
 	push known.data 2>log
-	grep -q 'known.data: the server has it' log
+	grep -q 'known.data: the server already has it' log
 	agrees known.data
 }
 
-@test "each function has its figures" {
+@test "figures of each function agree with the report" {
 	push known.data
 	ask_server "SELECT name, sum(cpu), round(sum(bytes)) FROM
 		(SELECT functions[1] AS function, sum(cpu_ns) AS cpu, sum(alloc_bytes) AS bytes FROM
@@ -93,7 +93,7 @@ push() {
 		END {exit bad || FNR != NR - FNR}' expected -
 }
 
-# As many blocks as it takes to interrupt a push.
+# Makes enough blocks to interrupt a push in between.
 small_blocks() {
 	export GCPROF_TEST_BLOCK=10
 }
@@ -102,7 +102,7 @@ report_from() {
 	"$GCPROF" report --from "$url" "$@"
 }
 
-# Figures of functions, sites and calls, as lines; bytes and shares of collection time to a few.
+# Figures of functions, sites and calls, as lines; bytes and collection times are rounded.
 figures() {
 	jq -r '(.functions[] | ["function", .name, .module, .runtime, .cpu_samples, .cpu_self_ns, .cpu_total_ns,
 			(.alloc_self_bytes, .alloc_total_bytes, .survived_bytes, .alloc_self.low, .alloc_total.high,
@@ -114,14 +114,14 @@ figures() {
 			map(. // "") | @tsv' "$1" | LC_ALL=C sort
 }
 
-# As many lines, and numbers that differ by no more than their rounding.
+# Equal except for rounding.
 close_to() { # EXPECTED FOUND
 	paste "$1" "$2" | awk -F '\t' '
 		{n = NF / 2; for (i = 1; i <= n; i++) if ($i != $(i + n) && !($i ~ /^[0-9]+$/ && ($i - $(i + n)) ^ 2 <= 1)) bad = 1}
 		bad {print; exit} END {exit bad || NR < 30}' && [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ]
 }
 
-@test "report of the server is the report of the file" {
+@test "report --from agrees with the report of the file" {
 	push known.data
 	"$GCPROF" report --json known.data | jq '.functions |= map(select(.cpu_samples + .alloc_total_bytes + .gc_ns +
 		.cpu_total_ns + .syscall_ns + .off_cpu_ns > 0))' >local.json
@@ -134,7 +134,7 @@ close_to() { # EXPECTED FOUND
 			"$(jq -c '.gc | [.minor.count + .major.count, .minor.total_ns + .major.total_ns]' local.json)"
 		same profiles "$(jq .profiles server.json)" 1
 	done
-	# Stacks add up to the whole, and begin where programs begin.
+	# Stacks add up to the total, and end in _start.
 	same cpu "$(jq '.stacks | map(.cpu_ns) | add' server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' local.json)"
 	jq -e '.stacks[] | select(.functions[-1] == "_start" and .functions[0] == "spin")' server.json >/dev/null
 	report_from >text
@@ -143,7 +143,7 @@ close_to() { # EXPECTED FOUND
 	grep -q '^Allocation sites' text
 }
 
-@test "two services, versions and machines: each has its own, together they are both" {
+@test "two services, versions and machines: --where selects each one, or both" {
 	push --label service=a --label version=1 --label host=left --label zone="it's" known.data
 	push --label service=b --label version=2 --label host=right --label zone=other names.data
 	cpu() {
@@ -168,7 +168,7 @@ close_to() { # EXPECTED FOUND
 			tail -n 1 | tr -d '\r' | cut -d . -f 1)"
 }
 
-@test "conditions that make no sense are refused" {
+@test "invalid conditions are refused" {
 	for where in 'service' 'service=' "service='a" 'service=a OR service=b' 'service=a AND' 'service<a' 'time=2026-01-01' \
 		'time>yesterday' 'a b=c' "service='a' x=b" '1=1) OR (1=1' 'service=a; DROP TABLE samples' 'time>-5y'; do
 		run -2 report_from --where "$where"
@@ -176,11 +176,11 @@ close_to() { # EXPECTED FOUND
 	done
 	for option in --threads '--filter phase=gc' --tree '--frames managed' known.data; do
 		run -2 report_from $option
-		grep -q -- '--from: of a server there are' <<<"$output"
+		grep -q -- '--from: only with' <<<"$output"
 	done
 }
 
-@test "names and labels arrive as they are" {
+@test "names and labels arrive unchanged" {
 	label=$'x\'; DROP TABLE samples; --\\\n\t\xfe'
 	push --label service="$label" --label version="$label" --label team="$label" names.data
 	same labels "$(ask_server "SELECT hex(service), hex(version), hex(label_values[1]), label_names FROM profiles FORMAT TSV")" \
@@ -197,17 +197,17 @@ close_to() { # EXPECTED FOUND
 	agrees names.data
 }
 
-@test "labels are checked, and a profile keeps its service" {
+@test "labels are checked, and the service of a pushed profile cannot change" {
 	run -2 push --label 'a b=c' known.data
-	grep -q 'not NAME=VALUE' <<<"$output"
+	grep -q 'expected NAME=VALUE' <<<"$output"
 	run -2 push --label service known.data
 	run -2 push --label service= known.data
 	push --label service=one known.data
 	run -1 push --label service=two known.data
-	grep -q 'pushed before, with another service' <<<"$output"
+	grep -q 'already pushed with another service' <<<"$output"
 }
 
-@test "client is killed: what is missing is added" {
+@test "client is killed: another push adds the missing rows" {
 	small_blocks
 	whole=$(push many.data 2>&1 | sed -n 's/.*pushed \([0-9]*\) rows.*/\1/p')
 	[ "$whole" -gt 300 ] # 30 blocks
@@ -230,7 +230,7 @@ has_blocks() { # COUNT CLIENT
 	[ "$(ask_server "SELECT count() FROM samples WHERE time = 0")" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
 }
 
-@test "server is killed: what is missing is added" {
+@test "server is killed: another push adds the missing rows" {
 	small_blocks
 	partly=0
 	for try in 1 2 3; do
@@ -239,7 +239,7 @@ has_blocks() { # COUNT CLIENT
 		wait_until has_blocks $((try * 8)) "$client"
 		kill_server
 		start_server server
-		# It tries again, and finds the new server or gives up.
+		# The client retries, and finds the new server or gives up.
 		wait "$client" || partly=$((partly + 1))
 		! grep -q 'error' log || grep -q 'many.data: http://127.0.0.1' log
 	done
@@ -248,7 +248,7 @@ has_blocks() { # COUNT CLIENT
 	agrees many.data
 }
 
-@test "answers are lost: nothing comes twice" {
+@test "responses are lost: no row is stored twice" {
 	small_blocks
 	for when in 7 20 31; do
 		strace -qq -f -o trace -e trace=recvfrom -e inject=recvfrom:error=ECONNRESET:when=$when \
@@ -261,19 +261,19 @@ has_blocks() { # COUNT CLIENT
 	done
 }
 
-@test "block without its hourly sums gets them" {
+@test "missing hourly sums of a block are added" {
 	small_blocks
 	ask_server 'DROP TABLE hourly_of_samples'
 	push many.data
 	same hourly "$(ask_server 'SELECT count() FROM hourly')" 0
-	# As if the push had been ended there.
+	# As if the push had stopped before the row of profiles.
 	ask_server 'DROP TABLE profiles'
 	make_tables
 	push many.data
 	agrees many.data
 }
 
-@test "two at once: one of them waits or is refused" {
+@test "two pushes of a file at once: one is refused" {
 	small_blocks
 	cp --remove-destination "$(realpath many.data)" many.data
 	cp many.data copy.data
@@ -285,11 +285,11 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'another gcprof push' <<<"$output"
 	wait "$client"
 	push copy.data 2>log
-	grep -q 'the server has it' log
+	grep -q 'the server already has it' log
 	agrees many.data
 }
 
-@test "what is wrong is said" {
+@test "errors have a message" {
 	run -1 push nothing.data
 	grep -q 'nothing.data: No such file' <<<"$output"
 	echo nonsense >nonsense.data
@@ -299,25 +299,25 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'there is no database other' <<<"$output"
 	ask_server 'CREATE DATABASE other'
 	run -1 "$GCPROF" push --to "$url/other" known.data
-	grep -q 'database other has no tables of gcprof' <<<"$output"
+	grep -q 'database other has no gcprof tables' <<<"$output"
 	ask_server 'CREATE VIEW other.gcprof_schema AS SELECT toUInt32(99) AS version'
 	run -1 "$GCPROF" push --to "$url/other" known.data
-	grep -q 'are of version 99' <<<"$output"
+	grep -q 'have version 99' <<<"$output"
 	"$GCPROF" push --schema --to "$url/another" | clickhouse-client --port $((port + 1)) --multiquery
 	"$GCPROF" push --to "$url/another" known.data
 	for bad in ftp://localhost http:// localhost:8123 http://host/a.b 'http://h?x' 'http://a b'; do
 		run -2 "$GCPROF" push --to "$bad" known.data
-		grep -q 'a URL is http' <<<"$output"
+		grep -q 'expected http' <<<"$output"
 	done
 	run -2 "$GCPROF" push --to http://alice:secret@localhost known.data
-	grep -q 'a file with the password' <<<"$output"
+	grep -q 'a password file' <<<"$output"
 	absent secret <(echo "$output")
 	kill_server
 	run -1 push known.data
 	grep -q "$url: .*onnect" <<<"$output"
 }
 
-@test "password comes from a file" {
+@test "password is read from a file" {
 	(umask 077 && printf "wonder'land\nsecond line\n" >password && echo wrong >wrong)
 	push --user alice --password-file password known.data 2>log
 	absent warning log
@@ -351,7 +351,7 @@ has_blocks() { # COUNT CLIENT
 	agrees known.data
 }
 
-@test "profile that is still written is refused, one that was cut off is pushed" {
+@test "profile that is still being written is refused, a truncated one is pushed" {
 	head -c $(($(stat -L -c %s known.data) * 2 / 3)) known.data >part.data
 	touch -d '1 hour' part.data
 	run -1 push part.data
@@ -370,14 +370,14 @@ has_blocks() { # COUNT CLIENT
 	[ -n "$reader" ]
 	awk -v p="$reader" '$1 == p' trace >reader.trace
 	grep -q 'setresuid(65534' reader.trace
-	# Behind its filter nothing is opened or connected.
+	# After it has set its filter, it opens and connects nothing.
 	sed -n '/seccomp(SECCOMP_SET_MODE_FILTER/,$p' reader.trace | tail -n +2 >behind
 	absent 'socket(' reader.trace
 	absent 'connect(' reader.trace
 	absent ') = [0-9]' <(grep -E 'open(at)?\(' behind || true)
 }
 
-@test "recorder pushes what is complete, as the user who called it" {
+@test "record --push pushes complete profiles, as the user who called it" {
 	chmod 777 .
 	SUDO_UID=12345 SUDO_GID=12345 strace -qq -f -o trace -e trace=setresuid,setgroups,connect,execve \
 		"$GCPROF" record -F 999 --push "$url" --spool spool --label service=mine --label team=ours \
@@ -387,17 +387,17 @@ has_blocks() { # COUNT CLIENT
 	same labels "$(ask_server 'SELECT service, label_names, label_values FROM profiles FORMAT TSV')" "$(printf "mine\t['team']\t['ours']")"
 	same 'the spool has' "$(ls -A spool)" ''
 	same 'it belongs to' "$(stat -c %u spool)" 12345
-	# Who connects has become the user before, and has executed gcprof push since.
+	# The process that connects became the user first and then executed gcprof push.
 	for pid in $(awk '/connect\(.*AF_INET/ {print $1}' trace | sort -u); do
 		grep -q "^$pid .*execve(.*\"push\"" trace
 	done
 	awk '/setresuid\(12345, 12345, 12345\)/ {print $1}' trace | grep -q .
 }
 
-@test "server away: profiles wait in the spool, of each file of a rotation" {
+@test "server is down: profiles stay in the spool, one per file of --rotate" {
 	kill_server
 	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/known"
-	grep -q "what waits in spool is pushed with the next one" record.log
+	grep -q "profiles in spool are pushed with the next one" record.log
 	set -- part-*.data
 	[ $# -ge 3 ]
 	same 'profiles in the spool' "$(ls spool | wc -l)" $#
@@ -414,7 +414,7 @@ has_blocks() { # COUNT CLIENT
 	same 'the spool has' "$(ls -A spool)" ''
 }
 
-@test "options of --push make sense together" {
+@test "invalid combinations of options with --push are refused" {
 	for options in '-o - --push http://localhost' '--spool spool' '--label a=b' '--push localhost' '--push http://u:p@localhost' \
 		'--push http://localhost --label nonsense'; do
 		run -2 "$GCPROF" record $options -- true
@@ -426,7 +426,7 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'nothing.data: No such file' <<<"$output"
 }
 
-@test "what is old is dropped, and its hourly sums stay" {
+@test "--expire drops old rows and keeps their hourly sums" {
 	push known.data
 	ask_server "INSERT INTO samples (day, service, time, stack, cpu_ns) VALUES ('2020-01-01', 'old', 1577880000, 1, 7000),
 		('2020-01-01', 'old', 1577880001, 1, 3000)"

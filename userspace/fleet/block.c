@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block.c: blocks of rows in ClickHouse's Native format, out of what the confined process sends. */
+/* block.c: makes blocks in ClickHouse's Native format from the rows of the confined process. */
 /*
- * A block has its columns one after the other, each with its name and type. Blocks are cut by the
- * number of rows and bytes alone, so those of one profile are the same in each push.
+ * A block has one column after the other, each with its name and type. Only the number of rows and
+ * bytes decides where blocks end, so the blocks of a profile are the same in each push.
  */
 #include "block.h"
 
@@ -14,23 +14,23 @@
 #include "tables.h"
 
 struct column {
-	struct buffer data, ends; /* ends: of arrays */
-	uint64_t items;           /* of all arrays */
+	struct buffer data, ends; /* ends: of arrays, uint64_t[] */
+	uint64_t items;           /* in all arrays */
 };
 
 struct blocks {
 	const struct fleet_given *given;
 	struct blocks_visitor *visitor;
-	struct buffer pending; /* the beginning of a row */
+	struct buffer pending; /* an incomplete row */
 	bool has_head;
-	unsigned table; /* of the block; FLEET_TABLES: none yet */
+	unsigned table; /* of the current block; FLEET_TABLES: none yet */
 	uint32_t number;
 	uint64_t rows, rows_max;
 	struct column columns[FLEET_COLUMNS_MAX];
 	struct buffer body;
 };
 
-/* What is left to read of a row. */
+/* Received data that is not yet read. */
 struct cursor {
 	const char *at;
 	size_t left;
@@ -99,17 +99,17 @@ static size_t width_of(enum fleet_type type)
 	return type == FLEET_DATE ? 2 : type == FLEET_U32 || type == FLEET_TIME ? 4 : 8;
 }
 
-/* A number as the column has it; what is too large for it stays at the greatest. */
+/* Puts a number with the width of its column; saturates. */
 static int put_number(struct buffer *out, enum fleet_type type, uint64_t value)
 {
 	size_t width = width_of(type);
 
 	if (width < 8 && value >> 8 * width)
 		value = (UINT64_C(1) << 8 * width) - 1;
-	return buffer_append(out, &value, width); /* little-endian, as the machine */
+	return buffer_append(out, &value, width); /* little-endian, like this machine */
 }
 
-/* Arrays of texts: of one row, since only labels have them. */
+/* Puts an array of texts for one row; only labels have them. */
 static int put_labels(const struct fleet_given *given, bool values, struct column *column)
 {
 	int err = 0;
@@ -145,7 +145,7 @@ static int put_given(const struct blocks *blocks, const char *name, struct colum
 	return put_labels(given, !strcmp(name, "label_values"), column);
 }
 
-/* A row of nothing but the time 0. */
+/* Puts the marker: all columns are empty or 0, except `stack`. */
 static int put_marker(struct blocks *blocks)
 {
 	const struct fleet_column *columns = fleet_tables[blocks->table].columns;
@@ -212,7 +212,7 @@ static int flush(struct blocks *blocks)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-enum { MORE = 1 }; /* a row is not complete */
+enum { MORE = 1 }; /* the row is not yet complete */
 
 static int get(struct cursor *cursor, void *out, size_t size)
 {
@@ -250,7 +250,7 @@ static int take_sized(struct cursor *cursor, enum fleet_type type, struct column
 	return err;
 }
 
-/* Is there all of the row? So none is taken in part. */
+/* Checks that the row is complete, so that no part of a row is taken. */
 static int measure(struct cursor cursor, const struct fleet_column *columns)
 {
 	for (; columns->name; columns++) {
@@ -317,7 +317,7 @@ static int take_row(struct blocks *blocks, struct cursor *cursor)
 		blocks->has_head = !err;
 		return err ? err : blocks->visitor->head(blocks->visitor, &head);
 	}
-	/* Tables come one after the other, once. */
+	/* Each table comes once, in order. */
 	if (!blocks->has_head || table >= FLEET_TABLES ||
 	    (blocks->table < FLEET_TABLES && table < blocks->table))
 		return -EBADMSG;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* expire.c: drops what is old from a ClickHouse server. */
+/* expire.c: drops old partitions from a ClickHouse server. */
 /*
- * By partitions, of which each day has one: that takes no time and works with every version, while
- * TTL came with 19.6.
+ * Each day is a partition; dropping one takes no time and works with every version. TTL needs 19.6.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hash.h: a hash that is the same on all machines (FNV-1a, with a last mix of its bits). */
+/* hash.h: a hash that is the same on all machines (FNV-1a with a final mix). */
 #ifndef GCPROF_FLEET_HASH_H
 #define GCPROF_FLEET_HASH_H
 

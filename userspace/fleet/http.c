@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* http.c: asks a ClickHouse server, over HTTP or HTTPS. */
+/* http.c: sends requests to a ClickHouse server, over HTTP or HTTPS. */
 #include "http.h"
 
 #define CURL_DISABLE_TYPECHECK
@@ -20,7 +20,7 @@
 
 enum { ANSWER_MAX = 256 << 20, CONNECT_S = 10, KEEPALIVE_S = 30, GZIP = 15 + 16 };
 
-/* What is used of libcurl. */
+/* The functions of libcurl in use. */
 #define CALLS(call)                                                                                \
 	call(curl_global_init) call(curl_easy_init) call(curl_easy_setopt) call(curl_easy_perform) \
 		call(curl_easy_getinfo) call(curl_easy_escape) call(curl_easy_cleanup)             \
@@ -36,10 +36,10 @@ struct http {
 	CURL *curl;
 	char *name, *database;
 	struct curl_slist *headers, *packed_headers;
-	struct buffer answer; /* of inserts */
+	struct buffer answer; /* to inserts */
 	struct buffer packed;
 	char why[CURL_ERROR_SIZE];
-	char session[64]; /* a part of the URL; empty: there is none */
+	char session[64]; /* a part of the URL; empty: no session */
 };
 
 static int load_library(struct http_problem *problem)
@@ -69,7 +69,7 @@ static int load_library(struct http_problem *problem)
 static int complain(struct http_problem *problem, const char *url, const char *why)
 {
 	snprintf(problem->text, sizeof(problem->text),
-		 "%.300s: %s; a URL is http[s]://HOST[:PORT][/DATABASE]", url, why);
+		 "%.300s: %s; expected http[s]://HOST[:PORT][/DATABASE]", url, why);
 	return -EINVAL;
 }
 
@@ -80,7 +80,7 @@ static const char *host_of(const char *url)
 					      : NULL;
 }
 
-/* Where it begins: behind the "/", or the usual one. */
+/* The part after "/", or the default. */
 static const char *database_of(const char *host)
 {
 	const char *slash = strchr(host, '/');
@@ -99,24 +99,23 @@ int http_check(const char *url, struct http_problem *problem)
 
 	*problem = (struct http_problem){0};
 	if (!host)
-		return complain(problem, url, "neither http:// nor https://");
+		return complain(problem, url, "it does not begin with http:// or https://");
 	end = host + strcspn(host, "/");
-	/* Not shown: it is in the list of processes already, it need not be in a log. */
+	/* The message does not repeat it, so that it does not get into logs. */
 	if (memchr(host, '@', (size_t)(end - host))) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "a URL with a user or password is visible to all users of this machine; "
-			 "use "
-			 "the options for a user and a file with the password");
+			 "a user or password in a URL is visible to all users of this machine; "
+			 "use the options for the user and for a password file");
 		return -EINVAL;
 	}
 	for (const char *c = host; c < end; c++)
 		if (!isalnum((unsigned char)*c) && !strchr(".:-_[]", *c))
-			return complain(problem, url, "the host makes no sense");
+			return complain(problem, url, "the host is invalid");
 	if (end == host)
-		return complain(problem, url, "there is no host");
+		return complain(problem, url, "the host is missing");
 	return fleet_is_name(database_of(host))
 		       ? 0
-		       : complain(problem, url, "the database's name makes no sense");
+		       : complain(problem, url, "the database name is invalid");
 }
 
 static int take_url(struct http *http, const char *url, struct http_problem *problem)
@@ -156,7 +155,7 @@ static int make_headers(struct http *http, const struct http_server *server,
 		err = add_header(list, "X-ClickHouse-Key", server->password);
 	if (!err)
 		err = add_header(list, "Content-Type", "application/octet-stream");
-	/* Else the server is asked first whether it wants what comes. */
+	/* Otherwise curl would wait for "100 Continue" before it sends the body. */
 	return err ? err : (*list = lib.curl_slist_append(*list, "Expect:")) ? 0 : -ENOMEM;
 }
 
@@ -240,7 +239,7 @@ const char *http_name(const struct http *http)
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-/* What a person must know of the server's answer; of most it is the text before "e.what()". */
+/* Makes a message of the server's response, usually the text before "e.what()". */
 static void explain(struct http *http, long status, const struct buffer *answer,
 		    struct http_problem *problem)
 {
@@ -250,8 +249,8 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 	sscanf(text, "Code: %d", &problem->code);
 	if (problem->code == HTTP_NO_DATABASE) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "there is no database %s; 'gcprof push --schema | clickhouse-client "
-			 "--multiquery' makes it",
+			 "there is no database %s; create it with: gcprof push --schema | "
+			 "clickhouse-client --multiquery",
 			 http->database);
 		return;
 	}
@@ -264,11 +263,12 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 	end = strstr(text, ", e.what()");
 	size = end ? (size_t)(end - text) : strcspn(text, "\n");
 	if (problem->code)
-		snprintf(problem->text, sizeof(problem->text), "the server refuses it: %.*s",
-			 (int)(size < 400 ? size : 400), text);
+		snprintf(problem->text, sizeof(problem->text),
+			 "the server refused the request: %.*s", (int)(size < 400 ? size : 400),
+			 text);
 	else
 		snprintf(problem->text, sizeof(problem->text),
-			 "this is no ClickHouse server: it answers with status %ld", status);
+			 "not a ClickHouse server: it answered with HTTP status %ld", status);
 }
 
 static int perform(struct http *http, const char *url, struct curl_slist *headers, const void *body,
@@ -294,7 +294,7 @@ static int perform(struct http *http, const char *url, struct curl_slist *header
 	if (buffer_append(answer, "", 1))
 		return -ENOMEM;
 	lib.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
-	/* A statement that fails late has sent status 200 before. */
+	/* The status is 200 if a statement fails after it has sent its header. */
 	if (status == 200 && strncmp(answer->data, "Code: ", 6) != 0)
 		return 0;
 	explain(http, status, answer, problem);
@@ -327,7 +327,7 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 	return err;
 }
 
-/* The fastest level: most columns of a block are zeros. */
+/* At the fastest level: most columns of a block are zeros. */
 static int pack(struct buffer *out, const struct buffer *data)
 {
 	z_stream stream = {.next_in = (unsigned char *)data->data, .avail_in = (uInt)data->size};

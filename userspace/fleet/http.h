@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* http.h: asks a ClickHouse server, over HTTP or HTTPS. */
+/* http.h: sends requests to a ClickHouse server, over HTTP or HTTPS. */
 /*
- * libcurl is loaded when a server is asked first: the recorder, which is root, and the processes
- * that it starts by the hundred do without it and the thirty libraries that it brings.
+ * libcurl is loaded by the first http_create(). The recorder, which runs as root, and the many
+ * processes that it starts run without it and the thirty libraries that it depends on.
  */
 #ifndef GCPROF_FLEET_HTTP_H
 #define GCPROF_FLEET_HTTP_H
@@ -17,27 +17,27 @@ struct http_server {
 	const char *url;      /* http[s]://HOST[:PORT][/DATABASE] */
 	const char *user;     /* NULL: default */
 	const char *password; /* NULL: none */
-	const char *ca_file;  /* certificates to trust; NULL: the system's */
+	const char *ca_file;  /* certificates to trust (PEM); NULL: the system's */
 };
 
 enum { HTTP_MESSAGE = 600 };
 
-/* Why something failed, for a person. */
+/* Why a request failed. */
 struct http_problem {
-	int code; /* ClickHouse's, of an answer of the server; 0: there was none */
+	int code; /* ClickHouse's error code; 0: none */
 	char text[HTTP_MESSAGE];
 };
 
-#define HTTP_DATABASE "gcprof" /* if the URL names none */
+#define HTTP_DATABASE "gcprof" /* default */
 
-/* Does the URL make sense? 0 or -EINVAL, with a text. Loads nothing. */
+/* Checks the URL: 0, or -EINVAL with a text. Does not load libcurl. */
 int http_check(const char *url, struct http_problem *problem);
 
-/* The database that a URL which makes sense names, or HTTP_DATABASE. */
+/* The database in a valid URL, or HTTP_DATABASE. */
 const char *http_url_database(const char *url);
 
 /*
- * Connects to nothing yet. -EINVAL: the URL makes no sense, -ENOSYS: no libcurl, -ENOMEM; with a
+ * Does not connect yet. -EINVAL: invalid URL; -ENOSYS: libcurl is missing; -ENOMEM; each with a
  * text.
  */
 int http_create(const struct http_server *server, struct http **out, struct http_problem *problem);
@@ -46,23 +46,24 @@ void http_free(struct http *http); /* NULL is allowed */
 const char *http_database(const struct http *http);
 const char *http_name(const struct http *http); /* scheme, host and port, for messages */
 
-/* From now on statements share temporary tables, which the server removes soon after the last one.
- */
+/* From now on, statements run in one session and share temporary tables. The server removes these
+ * soon after the last statement. */
 void http_begin_session(struct http *http);
 
 /*
- * Runs a statement; its answer replaces that in `answer`, with a zero behind it. While one with the
- * same `id` (letters, digits, "-"; NULL: none) runs it is refused. 0; -EREMOTEIO: the server
- * refused it; -ECONNABORTED: there is no answer, and what became of it is not known; -ENOMEM.
+ * Runs a statement and replaces `answer` with the response, followed by a zero byte. The server
+ * rejects it while a statement with the same `id` (letters, digits, "-"; NULL: none) is running. 0;
+ * -EREMOTEIO: the server rejected it or it failed; -ECONNABORTED: no response, so it is unknown
+ * whether it ran; -ENOMEM.
  */
 int http_query(struct http *http, const char *sql, const char *id, struct buffer *answer,
 	       struct http_problem *problem);
 
-/* The same for "INSERT ... FORMAT Native" and its data, which are compressed. */
+/* The same for "INSERT ... FORMAT Native", whose data it compresses. */
 int http_insert(struct http *http, const char *sql, const char *id, const struct buffer *data,
 		struct http_problem *problem);
 
-/* What a statement failed of. */
+/* Error codes of ClickHouse. */
 enum { HTTP_ID_RUNS = 216, HTTP_NO_TABLE = 60, HTTP_NO_DATABASE = 81 };
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: numbers of functions and stacks that are the same on all machines. */
+/* names.c: IDs of functions and stacks that are the same on all machines. */
 /*
- * A function is what a report has a row for: runtime, module (of a managed function its source)
- * and name. A stack is the functions on it, whatever their lines and addresses are; so builds that
- * differ elsewhere have it in common. The hashes are not secret: a program that chooses its names
- * can make two of its own stacks look like one. It cannot touch those of another service.
+ * A function is identified as in reports: by runtime, module (for managed functions the source) and
+ * name. A stack is identified by its functions, not by lines or addresses, so different builds
+ * share it. The hashes are not cryptographic: a program that chooses its names can make two of its
+ * own stacks collide. It cannot affect those of another service.
  */
 #include "names.h"
 
@@ -18,12 +18,12 @@
 #include "../model/world/world.h"
 #include "hash.h"
 
-enum { STACK_MAX = 4096 }; /* functions of a stack */
+enum { STACK_MAX = 4096 }; /* functions per stack */
 
 struct fleet_names {
 	const struct world *world;
-	uint64_t *functions; /* by row of world->functions */
-	uint64_t *stacks;    /* by node; 0: there is none */
+	uint64_t *functions; /* hashes by row of world->functions */
+	uint64_t *stacks;    /* hashes by node; 0: no stack */
 	uint64_t path[STACK_MAX];
 };
 
@@ -38,7 +38,7 @@ static uint64_t function_hash(const char *runtime, const char *module, const cha
 	return hash_end(hash_bytes(hash, name, strlen(name)));
 }
 
-/* A stack with one more function; HASH_START has none. */
+/* Hash of a stack with one more callee; HASH_START: of an empty stack. */
 static uint64_t stack_hash(uint64_t stack, uint64_t function)
 {
 	return hash_end(hash_bytes(stack, &function, sizeof(function)));
@@ -60,7 +60,7 @@ static void hash_all(struct fleet_names *names)
 		names->functions[i] = function_hash(runtime_name(row->runtime), row->module,
 						    row->file, row->name);
 	}
-	/* Callers come before what they call. */
+	/* Callers precede their callees. */
 	for (uint64_t id = 1; id < tree->nodes.limit; id++) {
 		const struct stack *node = tree_node(tree, id);
 		const struct frame *frame = node ? tree_frame(tree, node->frame) : NULL;
@@ -83,7 +83,7 @@ static struct fleet_names *names_of(sqlite3_context *context)
 	return sqlite3_user_data(context);
 }
 
-/* The node that an argument names; 0: none. */
+/* The node with the id in an SQL argument; 0: none. */
 static uint32_t node_of(const struct fleet_names *names, sqlite3_value *value)
 {
 	int64_t id = sqlite3_value_int64(value);
@@ -153,7 +153,7 @@ static void rest_functions(sqlite3_context *context, int count, sqlite3_value **
 	sqlite3_result_blob(context, &function, sizeof(function), SQLITE_TRANSIENT);
 }
 
-/* Collection time for each byte that a stack allocated. */
+/* Collection time per byte that the stack allocated. */
 static void gc_rate(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const struct fleet_names *names = names_of(context);

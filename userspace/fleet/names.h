@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: private to rows.c: numbers of functions and stacks that are the same on all machines. */
+/* names.h: private to rows.c: IDs of functions and stacks that are the same on all machines. */
 #ifndef GCPROF_FLEET_NAMES_H
 #define GCPROF_FLEET_NAMES_H
 
@@ -8,8 +8,8 @@ struct world;
 struct sqlite3;
 
 /*
- * Hashes of all functions and stacks of a finished world, as functions of SQL: see fleet.def. Both
- * are borrowed as long as these are called. -ENOMEM.
+ * Hashes all functions and stacks of a finished world and registers the SQL functions of fleet.def.
+ * `world` and `connection` are borrowed as long as these are called. 0 or -ENOMEM.
  */
 int fleet_names_create(const struct world *world, struct sqlite3 *connection,
 		       struct fleet_names **out);

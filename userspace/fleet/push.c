@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* push.c: puts a profile's rows into a ClickHouse server, each once. */
+/* push.c: stores a profile's rows in a ClickHouse server, each exactly once. */
 /*
- * A profile has an identity, a hash of the file, and its rows are cut into numbered blocks, which
- * are the same in each push. A block is one statement and becomes one part of its table: all of it
- * is there or nothing. Its last row has the time 0, by which the server finds quickly which blocks
- * of a profile it has. Before the first block, and whenever an answer is lost, the server is asked
- * for these, once no statement of this profile runs any more. README.md says more.
+ * A profile has an identity, a hash of the file. Its rows are cut into numbered blocks, which are
+ * the same in each push. A block is one statement and becomes one part of its table, so it is
+ * stored completely or not at all. Its last row, the marker, has the time 0, so the server quickly
+ * finds which blocks of a profile it has. push queries the markers before the first block and
+ * whenever a response is lost, once no statement for this profile is running. See README.md.
  */
 #include "push.h"
 
@@ -26,14 +26,14 @@
 #include "tables.h"
 
 enum {
-	TRIES = 5,        /* of a statement, 1, 2, 4 ... s after each other */
-	RUNS_MAX_S = 600, /* a statement of an earlier push may run for so long */
+	TRIES = 5,        /* per statement, with 1, 2, 4 ... s in between */
+	RUNS_MAX_S = 600, /* how long to wait for statements of an earlier push */
 	BLOCKS_MAX = 1 << 20,
 	ID_SIZE = 64,
-	STILL_WRITTEN_S = 10, /* an unfinished file that is not older may still grow */
+	STILL_WRITTEN_S = 10, /* an unfinished file changed more recently may still grow */
 };
 
-#define OTHER_LABELS "it was pushed before, with another service or version"
+#define OTHER_LABELS "it was already pushed with another service or version"
 
 struct push {
 	struct blocks_visitor visitor; /* first */
@@ -42,16 +42,16 @@ struct push {
 	struct push_result *result;
 	struct fleet_given given;
 	struct rows_head head;
-	time_t changed;                      /* the file was, last */
-	struct buffer present[FLEET_TABLES]; /* a byte for each block: 1: the server has it */
-	struct buffer last; /* the row of profiles, which says that all others are there */
-	bool unsure;        /* blocks may be in samples that their hourly sums do not have */
+	time_t changed;                      /* mtime of the file */
+	struct buffer present[FLEET_TABLES]; /* a byte per block; 1: the server has it */
+	struct buffer last; /* the row of profiles, sent when all others are stored */
+	bool unsure;        /* some blocks of samples may be missing from hourly */
 	struct buffer answer;
 };
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-/* A statement as it grows; the first failure sticks to the file. */
+/* A statement under construction; `out` remembers the first failure until fclose(). */
 struct statement {
 	char *text;
 	size_t size;
@@ -65,7 +65,7 @@ static FILE *begin(struct statement *sql)
 	return sql->out;
 }
 
-/* Ends it and runs it; `id`: see http_query(). */
+/* Completes the statement and runs it; `id`: see http_query(). */
 static int run(struct push *push, struct statement *sql, const char *id)
 {
 	int err = fclose(sql->out) ? -ENOMEM : 0;
@@ -92,12 +92,12 @@ int push_check(struct http *http, struct http_problem *problem)
 	buffer_free(&answer);
 	if (err == -EREMOTEIO && problem->code == HTTP_NO_TABLE)
 		snprintf(problem->text, sizeof(problem->text),
-			 "the database %s has no tables of gcprof; 'gcprof push --schema | "
-			 "clickhouse-client --multiquery' makes them",
+			 "database %s has no gcprof tables; create them with: "
+			 "gcprof push --schema | clickhouse-client --multiquery",
 			 http_database(http));
 	if (!err && version != FLEET_VERSION) {
 		snprintf(problem->text, sizeof(problem->text),
-			 "the tables of the database %s are of version %lu, this gcprof needs "
+			 "the tables of database %s have version %lu, but this gcprof needs "
 			 "version %d; name another database in the URL",
 			 http_database(http), version, FLEET_VERSION);
 		err = -EREMOTEIO;
@@ -107,14 +107,14 @@ int push_check(struct http *http, struct http_problem *problem)
 
 /* --- what the server has --------------------------------------------------------------------- */
 
-static bool has(const struct push *push, enum fleet_table table, uint32_t number)
+static bool is_present(const struct push *push, enum fleet_table table, uint32_t number)
 {
 	const struct buffer *present = &push->present[table];
 
 	return number < present->size && present->data[number];
 }
 
-static int note(struct push *push, enum fleet_table table, uint32_t number)
+static int mark_present(struct push *push, enum fleet_table table, uint32_t number)
 {
 	static const char zeros[256];
 	struct buffer *present = &push->present[table];
@@ -128,14 +128,14 @@ static int note(struct push *push, enum fleet_table table, uint32_t number)
 	return 0;
 }
 
-/* Which rows of a table are those that mark this profile's blocks. */
+/* Prints the condition that selects this profile's markers. */
 static void print_markers(const struct push *push, FILE *out)
 {
 	fprintf(out, " WHERE day = toDate(%u) AND time = toDateTime(0) AND profile = %" PRIu64,
 		push->given.day, push->given.profile);
 }
 
-static int ask_table(struct push *push, enum fleet_table table)
+static int query_table_markers(struct push *push, enum fleet_table table)
 {
 	struct statement sql;
 	FILE *out = begin(&sql);
@@ -155,13 +155,15 @@ static int ask_table(struct push *push, enum fleet_table table)
 
 		if (strtoul(end, &end, 10) != 1)
 			return complain(push->problem, -EEXIST, OTHER_LABELS);
-		err = note(push, table, number < BLOCKS_MAX ? (uint32_t)number : BLOCKS_MAX);
+		err = mark_present(push, table,
+				   number < BLOCKS_MAX ? (uint32_t)number : BLOCKS_MAX);
 		end += strspn(end, "\n");
 	}
 	return err;
 }
 
-/* Until no statement of an earlier push, or of this one, runs: then what is there is known. */
+/* Waits until no statement of an earlier push or of this one is running; then the markers are
+ * final. */
 static int wait_for_others(struct push *push)
 {
 	for (int i = 0; i < RUNS_MAX_S; i++) {
@@ -181,29 +183,29 @@ static int wait_for_others(struct push *push)
 		sleep(1);
 	}
 	return complain(push->problem, -EBUSY,
-			"a statement of an earlier push does not end on the server");
+			"a statement of an earlier push is still running on the server");
 }
 
-static int ask(struct push *push)
+static int query_markers(struct push *push)
 {
 	int err = wait_for_others(push);
 
 	for (enum fleet_table table = 0; table < FLEET_TABLES && !err; table++)
 		if (fleet_tables[table].once) {
-			err = ask_table(push, table);
+			err = query_table_markers(push, table);
 			push->unsure |= table == FLEET_samples && push->present[table].size;
 		}
 	return err;
 }
 
-/* Names a statement about a block: one that still runs is found by its profile. */
+/* Makes the query id of a statement for a block; wait_for_others() finds it by its prefix. */
 static void name_statement(const struct push *push, const char *what, unsigned long block,
 			   char id[ID_SIZE])
 {
 	snprintf(id, ID_SIZE, "gcprof-%016" PRIx64 "-%s-%lu", push->given.profile, what, block);
 }
 
-/* Adds up a block of samples into the hourly sums; they mark it as well. */
+/* Adds a block of samples to hourly, including its marker. */
 static int add_hourly(struct push *push, unsigned long block)
 {
 	struct statement sql;
@@ -222,8 +224,8 @@ static int add_hourly(struct push *push, unsigned long block)
 	return run(push, &sql, id);
 }
 
-/* The same of all that the sums do not have: the server ended between the two tables. */
-static int mend_hourly(struct push *push)
+/* Adds all blocks that are missing from hourly, because the server died between the two tables. */
+static int complete_hourly(struct push *push)
 {
 	struct statement sql;
 	FILE *out = begin(&sql);
@@ -266,13 +268,13 @@ static int make_insert(enum fleet_table table, struct statement *sql)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* May the same be tried again? */
-static bool is_passing(int err, const struct http_problem *problem)
+/* Whether to try again. */
+static bool may_retry(int err, const struct http_problem *problem)
 {
 	return err == -ECONNABORTED || (err == -EREMOTEIO && problem->code == HTTP_ID_RUNS);
 }
 
-/* Sends a block until it is known to be there. */
+/* Sends a block, again after lost responses, until the server is known to have it. */
 static int send_block(struct push *push, enum fleet_table table, uint32_t number,
 		      const char *insert, const struct buffer *data)
 {
@@ -281,14 +283,14 @@ static int send_block(struct push *push, enum fleet_table table, uint32_t number
 	int err = 0;
 
 	name_statement(push, fleet_tables[table].name, number, id);
-	for (int i = 0; i < TRIES && (!i || is_passing(err, push->problem)); i++) {
+	for (int i = 0; i < TRIES && (!i || may_retry(err, push->problem)); i++) {
 		if (i) {
 			sleep(1U << (i - 1));
 			push->unsure = true;
-			err = once ? ask(push) : 0;
+			err = once ? query_markers(push) : 0;
 			if (err)
 				continue;
-			if (once && has(push, table, number))
+			if (once && is_present(push, table, number))
 				return 0;
 		}
 		err = http_insert(push->http, insert, id, data, push->problem);
@@ -303,7 +305,7 @@ static int take_block(struct blocks_visitor *visitor, enum fleet_table table, ui
 	struct statement insert = {NULL, 0, NULL};
 	int err;
 
-	if (has(push, table, number)) {
+	if (is_present(push, table, number)) {
 		push->result->rows_were += rows;
 		return 0;
 	}
@@ -337,16 +339,16 @@ static int take_head(struct blocks_visitor *visitor, const struct rows_head *hea
 	if (push->result->unfinished && time(NULL) - push->changed < STILL_WRITTEN_S)
 		return complain(
 			push->problem, -EBUSY,
-			"it is still being written, or its recorder was killed seconds ago; push "
-			"it when it is complete");
-	return ask(push);
+			"it is still being written, or its recorder was killed seconds ago; try "
+			"again later");
+	return query_markers(push);
 }
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
 /*
- * Locks the file until the descriptor is closed: by one of its own, since the process that reads
- * the profile has the other one for a moment longer than this one lives if it is killed.
+ * Locks the file through a new descriptor; closing it unlocks. `fd` itself would not do: if this
+ * process is killed, the process that reads the profile holds `fd` a moment longer.
  */
 static int lock(int fd, struct http_problem *problem)
 {
@@ -363,7 +365,7 @@ static int lock(int fd, struct http_problem *problem)
 	return complain(problem, -EBUSY, "another gcprof push is sending it");
 }
 
-/* What is in the file says which profile it is, with what its rows are like. */
+/* Hashes the file's content and FLEET_VERSION. */
 int push_identify(int fd, uint64_t *out)
 {
 	static char block[1 << 18];
@@ -385,8 +387,8 @@ int push_identify(int fd, uint64_t *out)
 	return 0;
 }
 
-/* Has the server all of it? Then it need not be read. */
-static int ask_whole(struct push *push, bool *out)
+/* Whether the server has the whole profile, so that it need not be read. */
+static int query_whole(struct push *push, bool *out)
 {
 	struct statement sql;
 	FILE *out_sql = begin(&sql);
@@ -417,7 +419,7 @@ static int push_rows(struct push *push, int fd)
 	if (!err)
 		err = blocks_end(blocks);
 	if (!err && push->unsure)
-		err = mend_hourly(push);
+		err = complete_hourly(push);
 	if (!err && push->last.size)
 		err = take_block(&push->visitor, FLEET_profiles, 0, 1, &push->last);
 	blocks_free(blocks);
@@ -445,7 +447,7 @@ int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 		push->given = *labels;
 		push->given.profile = result->profile;
 		push->changed = st.st_mtime;
-		err = ask_whole(push, &result->whole);
+		err = query_whole(push, &result->whole);
 	}
 	if (!err && !result->whole)
 		err = push_rows(push, fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* push.h: puts a profile's rows into a ClickHouse server, each once. */
+/* push.h: stores a profile's rows in a ClickHouse server, each exactly once. */
 #ifndef GCPROF_FLEET_PUSH_H
 #define GCPROF_FLEET_PUSH_H
 
@@ -10,27 +10,29 @@
 
 struct push_result {
 	uint64_t profile;   /* its identity */
-	uint64_t rows;      /* that were sent */
-	uint64_t rows_were; /* that the server had */
-	bool whole;         /* the server had all of them */
+	uint64_t rows;      /* sent */
+	uint64_t rows_were; /* not sent: the server had them */
+	bool whole;         /* the server already had all rows */
 	bool unfinished;    /* the end of the profile is missing */
 };
 
-/* Is the server there, and are its tables those of this gcprof? As http_query(). */
+/* Checks that the server responds and has the tables of this gcprof version. Errors: as
+ * http_query().
+ */
 int push_check(struct http *http, struct http_problem *problem);
 
-/* Drops the samples, pauses and calls of profiles that began more than so many days ago; the hourly
- * sums stay. `dropped` counts the days. As http_query(). */
+/* Drops samples, pauses and calls of profiles that began more than `days` ago; hourly sums are
+ * kept. `dropped` is the number of dropped days. Errors: as http_query(). */
 int push_expire(struct http *http, uint64_t days, uint64_t *dropped, struct http_problem *problem);
 
-/* The identity of the profile in a file: 0 or a negative errno. */
+/* Computes the identity of the profile in a file. 0 or a negative errno. */
 int push_identify(int fd, uint64_t *out);
 
 /*
- * Puts the profile's rows there that are missing. `labels` are what all rows get; host and
- * service come from the profile if they are NULL. Borrows the descriptor, which it locks. Errors:
- * those of rows_read() and http_query(); -EBUSY: another process pushes the profile, or it
- * is still being written, with a text.
+ * Sends the profile's rows that the server does not have. All rows get `labels`; if host or service
+ * is NULL, it comes from the profile. Borrows `fd` and locks its file. Errors: those of rows_read()
+ * and http_query(); with a text in `problem`, -EBUSY: another process is pushing the profile, or it
+ * is still being written; -EEXIST: the server has it with another service or version.
  */
 int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 		 struct push_result *result, struct http_problem *problem);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* quote.h: any text as a literal of ClickHouse's SQL. */
+/* quote.h: prints text as a string literal of ClickHouse SQL. */
 #ifndef GCPROF_FLEET_QUOTE_H
 #define GCPROF_FLEET_QUOTE_H
 
 #include <stdio.h>
 
-/* In quotes; what could end the literal is escaped, all else is as it is. */
+/* Escapes only quotes and backslashes, which could end the literal. */
 static inline void quote_print(FILE *out, const char *text)
 {
 	putc('\'', out);

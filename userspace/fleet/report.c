@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report.c: what a part of a fleet cost, added up by its ClickHouse server. */
+/* report.c: reports on selected profiles of a fleet, summed by the ClickHouse server. */
 /*
- * Samples are added up by stack and type first, without a look at what the stacks are, into a
- * temporary table of the server's; then these sums are divided among the functions of the stacks.
- * Only rows that are shown leave the server. Intervals are made here, of the sums of variances, as
- * for one profile.
+ * The server first sums samples by stack and type into a temporary table, without resolving stacks.
+ * Then it divides these sums among the functions of the stacks, and sends only rows that are shown.
+ * This module computes intervals from the sums of variances, as for one profile.
  */
 #include "report.h"
 
@@ -17,7 +16,7 @@
 #include "../model/world/estimate.h"
 #include "tables.h"
 
-enum { IDS_AT_ONCE = 4000 }; /* of functions in a statement, which may have 256 KiB */
+enum { IDS_AT_ONCE = 4000 }; /* function IDs per statement, whose limit is 256 KiB */
 
 struct report {
 	struct http *http;
@@ -28,7 +27,7 @@ struct report {
 	struct buffer answer;
 };
 
-/* The figures of a function, out of the sums of stacks. */
+/* The figures of a function and the sums of stacks that they come from. */
 static const struct {
 	const char *sum, *self, *total;
 } figures[] = {
@@ -49,7 +48,7 @@ enum { N_FIGURES = sizeof(figures) / sizeof(*figures) };
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-/* sum(x) AS NAMEx, ... of all figures; ns of a fleet are more than 64 bits have */
+/* Prints sum(x) AS NAMEx, ... for all figures; as floats, because ns of a fleet exceed 64 bits. */
 static void print_sums(FILE *out, const char *of, const char *name)
 {
 	const char *comma = "";
@@ -62,13 +61,13 @@ static void print_sums(FILE *out, const char *of, const char *name)
 		}
 }
 
-/* Temporary tables are made of those of the session's database, whatever the URL names. */
+/* Temporary tables are created from tables of the session's database, whatever the URL says. */
 static void use_sql(const struct report *report, FILE *out)
 {
 	fprintf(out, "USE %s", http_database(report->http));
 }
 
-/* What is asked for, added up: once, however many samples that are. */
+/* Sums the selected samples once, for all statements that follow. */
 static void picked_sql(const struct report *report, FILE *out)
 {
 	bool hourly = report->where->hourly;
@@ -89,7 +88,7 @@ static void print_stack_sums(const char *keys, FILE *out)
 
 #define OF_SERVICES " WHERE service IN (SELECT service FROM picked)"
 
-/* The functions of those stacks: of the services that are asked for, no others'. */
+/* The functions of the selected stacks, from the selected services only. */
 #define STACKS                                             \
 	"(SELECT stack, functions FROM stacks" OF_SERVICES \
 	" AND stack IN (SELECT stack FROM picked))"
@@ -101,7 +100,7 @@ static double total(const struct report *report, const char *key)
 	return value > 1 ? value : 1;
 }
 
-/* Costly rows first, nearly as in ../model/functions.c. */
+/* Costliest rows first, nearly as in ../model/functions.c. */
 static void print_order(const struct report *report, const char *self, FILE *out)
 {
 	double time = total(report, "cpu_ns") + total(report, "gc_ns");
@@ -117,7 +116,7 @@ static void print_order(const struct report *report, const char *self, FILE *out
 
 typedef void statement_printer(const struct report *report, FILE *out);
 
-/* Runs what `print` prints, and `format` behind it. */
+/* Runs the statement that `print` prints, followed by `format`. */
 static int run(struct report *report, statement_printer *print, const char *format)
 {
 	char *sql = NULL;
@@ -136,7 +135,7 @@ static int run(struct report *report, statement_printer *print, const char *form
 	return err;
 }
 
-/* Its rows, or NULL and *err. */
+/* Runs a statement and returns its rows, or NULL and sets *err. */
 static json_t *ask(struct report *report, statement_printer *print, int *err)
 {
 	json_t *answer, *rows;
@@ -184,7 +183,7 @@ static void functions_sql(const struct report *report, FILE *out)
 	print_order(report, "_self", out);
 }
 
-/* The first three functions of a stack; one that calls itself counts once. */
+/* A site is the first three functions of a stack; direct recursion counts once. */
 static void sites_sql(const struct report *report, FILE *out)
 {
 	fputs("SELECT arrayMap(f -> toString(f), site) AS functions,"
@@ -259,7 +258,7 @@ static void put(json_t *row, const char *key, double value)
 			    json_integer(value > 0 ? (json_int_t)llround(fmin(value, 9e18)) : 0));
 }
 
-/* Bytes with their interval, in place of what it is made of. */
+/* Replaces bytes, variance and observed bytes by an object with the interval. */
 static void put_bytes(json_t *row, const char *key, const char *bytes, const char *variance,
 		      const char *observed)
 {
@@ -276,7 +275,7 @@ static void put_bytes(json_t *row, const char *key, const char *bytes, const cha
 	json_object_set_new(row, key, object);
 }
 
-/* The share that survived, likewise. */
+/* Adds the share that survived, with its interval. */
 static void put_survived(json_t *row, const char *known, const char *survived, const char *variance)
 {
 	const struct share share = {number(row, known), number(row, survived),
@@ -289,7 +288,7 @@ static void put_survived(json_t *row, const char *known, const char *survived, c
 	json_object_set_new(row, "survived_high", json_real(estimate.high));
 }
 
-/* Sums of bytes and shares of time are whole numbers for people. */
+/* Rounds all figures except shares. */
 static void round_all(json_t *row)
 {
 	const char *key;
@@ -319,7 +318,7 @@ static void finish_function(json_t *row)
 	round_all(row);
 }
 
-/* Of sites, stacks and totals: "bytes" with its interval, and the share that survived. */
+/* Adds "bytes" with its interval and the survived share, to sites, stacks and totals. */
 static void finish_sums(json_t *row)
 {
 	put_survived(row, "known_bytes", "survived_bytes", "known_variance");
@@ -328,7 +327,7 @@ static void finish_sums(json_t *row)
 	round_all(row);
 }
 
-/* Of a site what concerns allocation, as a report of one profile has it. */
+/* Reduces a site to allocation figures, with the keys of a report of one profile. */
 static void finish_site(json_t *row)
 {
 	static const char *const others[] = {"cpu_samples", "cpu_ns", "syscall_ns", "off_cpu_ns"};
@@ -345,7 +344,7 @@ static void finish_site(json_t *row)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* What `names_sql` asks for. */
+/* The IDs that names_sql() selects. */
 static struct {
 	const char *const *ids;
 	size_t count;
@@ -362,7 +361,7 @@ static void names_sql(const struct report *report, FILE *out)
 	putc(')', out);
 }
 
-/* Numbers of the functions of all rows, each once, into `names`. They come from the server. */
+/* Collects the function IDs of all rows into `names`, each once. They are untrusted. */
 static int gather(json_t *rows, json_t *names)
 {
 	size_t i, j;
@@ -396,7 +395,7 @@ static int find_names(struct report *report, json_t *names)
 			ids[wanted.count++] = json_object_iter_key(at);
 		wanted.ids = ids;
 		rows = ask(report, names_sql, &err);
-		/* Only values change: the iterator stays where it is. */
+		/* Changing only values keeps the iterator valid. */
 		json_array_foreach(rows, i, row)
 		{
 			key = json_string_value(json_object_get(row, "id"));
@@ -445,7 +444,7 @@ static int add(struct report *report, json_t *object, const char *key, statement
 	return err;
 }
 
-/* Names of the functions in sites and stacks, of which only numbers came. */
+/* Replaces function IDs in sites and stacks by names. */
 static int add_names(struct report *report, json_t *object)
 {
 	json_t *sites = json_object_get(object, "sites"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report.h: what a part of a fleet cost, added up by its ClickHouse server. */
+/* report.h: reports on selected profiles of a fleet, summed by the ClickHouse server. */
 #ifndef GCPROF_FLEET_REPORT_H
 #define GCPROF_FLEET_REPORT_H
 
@@ -9,9 +9,10 @@
 #include "where.h"
 
 /*
- * Keys as gcprof report --json has them: "cpu", "alloc" (totals), "functions", "sites", "stacks",
- * "syscalls" and "pauses"; "profiles": of how many. `top`: rows of each at most. 0, as
- * http_query(), or -EBADMSG: the answer makes no sense.
+ * Makes an object with the arrays "functions", "sites", "stacks", "syscalls" (not with a term about
+ * processes) and "pauses", the object "totals", and the number of "profiles". Rows have the keys of
+ * gcprof report --json. `top`: maximum rows per array, except pauses. 0, errors of http_query(), or
+ * -EBADMSG: the response is invalid.
  */
 int fleet_report(struct http *http, const struct where *where, uint64_t top, json_t **out,
 		 struct http_problem *problem);

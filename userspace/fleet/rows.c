@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.c: the confined process that makes a profile's rows for the tables of fleet.def. */
+/* rows.c: the confined process that reads a profile and sends its rows for the tables of fleet.def.
+ */
 /*
- * It fills the database of gcprof query and sends what the SELECTs of fleet.def find there: so
- * there is one way to compute rows. The database's file is made before the process gives up the
- * right to make one.
+ * It fills the database of gcprof query and sends the results of the SELECTs in fleet.def, so rows
+ * are computed in only one way. It creates the database's file before it gives up the right to
+ * create files.
  */
 #include "rows.h"
 
@@ -32,7 +33,7 @@ static const struct {
 
 enum { N_SELECTS = sizeof(selects) / sizeof(*selects), WINDOW_IDS = 1 << 18 };
 
-/* How cells travel; the rest of their types is their receiver's. */
+/* Wire encoding of cells, a string per table: number, real, text, array. */
 static const char *const cells[] = {
 #define FLEET_TABLE(name, kind, partition, order, doc) [FLEET_##name] = ""
 #define U32_CELL                                       "n"
@@ -167,7 +168,7 @@ static int finish(struct model_observer *observer, const struct world *world)
 	return err;
 }
 
-/* What no SELECT reads is not stored. */
+/* Tables to fill: those that a SELECT reads. */
 static uint64_t wanted(void)
 {
 	static const enum sql_table unread[] = {TABLE_faults, TABLE_markers, TABLE_heap_sites,
@@ -179,7 +180,7 @@ static uint64_t wanted(void)
 	return tables;
 }
 
-/* Takes over the descriptor. */
+/* Takes ownership of `fd`. */
 static int send_rows(struct database *database, int fd)
 {
 	struct fleet_job job = {{record, finish, NULL}, NULL, database};
@@ -215,7 +216,7 @@ int rows_main(void)
 	if (request.head.size && setenv("TMPDIR", request.data, 1))
 		return EXIT_FAILURE;
 	err = database_create(&database);
-	/* Sorting needs files otherwise. */
+	/* Sorting would otherwise create files. */
 	if (!err && sqlite3_exec(database_connection(database), "PRAGMA temp_store = MEMORY", NULL,
 				 NULL, NULL) != SQLITE_OK)
 		err = -ENOMEM;

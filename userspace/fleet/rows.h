@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows.h: the rows of a profile for the tables of fleet.def, out of a confined process. */
+/* rows.h: reads a profile in a confined process and receives its rows for the tables of fleet.def.
+ */
 /*
- * A profile may come from anywhere, and whoever pushes it has a network and a password. So the
- * profile is read by a process of its own, which has neither: it sends rows through a socket, each
- * a byte with the number of its table and the cells of its COLUMNs. Numbers are 8 bytes, texts and
- * arrays a length of 4 bytes and then bytes or numbers.
+ * Profiles are untrusted, and the pushing process has a network and a password. So a separate
+ * process, which has neither, reads the profile and sends rows through a socket. A row is a byte
+ * with the number of its table, followed by the cells of its COLUMNs. Numbers take 8 bytes; texts
+ * and arrays are a length of 4 bytes and then bytes or numbers.
  */
 #ifndef GCPROF_FLEET_ROWS_H
 #define GCPROF_FLEET_ROWS_H
@@ -18,31 +19,31 @@ enum fleet_table {
 	FLEET_TABLES
 };
 
-/* Beside the numbers of tables: what is known before the first row, a struct rows_head. */
+/* In place of a table's number, before the first row: a struct rows_head follows. */
 #define ROWS_HEAD 255
 
 #define ROWS_TEXT_MAX \
-	(64 << 10) /* bytes of a cell; longer texts are cut; arrays have no more numbers */
+	(64 << 10) /* bytes of a text (longer ones are truncated) or numbers of an array */
 
 struct rows_head {
-	int64_t realtime;             /* of the beginning, s since 1970; 0: unknown */
+	int64_t realtime;             /* start of the profile, s since 1970; 0: unknown */
 	uint32_t state;               /* enum profile_state */
-	char host[256], program[256]; /* that was recorded, and on which machine; empty: unknown */
+	char host[256], program[256]; /* recorded machine and program; empty: unknown */
 };
 
 struct rows;
 
-/* Receives what comes; what it returns if that is not 0 ends the reading. */
+/* Receives data; a return value other than 0 ends the reading. */
 typedef int rows_visitor(void *context, const char *data, size_t size);
 
 /*
- * Has a process read the profile, a borrowed descriptor, and hands over what it sends, in pieces
- * of any size, to `visit`. 0, what `visit` returned, or a negative errno: one of model_load()'s,
- * -EPIPE: the process died of it.
+ * Starts a process that reads the profile in `fd` (borrowed) and passes what it sends to `visit`,
+ * in pieces of any size. Returns 0, what `visit` returned, or a negative errno: those of
+ * model_load(), or -EPIPE: the process died.
  */
 int rows_read(int fd, rows_visitor *visit, void *context);
 
-/* That process: an exit status. */
+/* The main function of that process; returns its exit status. */
 int rows_main(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rows_read.c: has the confined process of rows.c read a profile, and takes what it sends. */
+/* rows_read.c: starts the confined process of rows.c and receives the rows that it sends. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int ask(int socket, int fd)
 	return wire_send(socket, parts, 2, &fd, 1, 0);
 }
 
-/* Until the last message: 0, what went wrong there, or what the visitor returned. */
+/* Receives until the last message. Returns 0, the sender's error, or what the visitor returned. */
 static int take_all(int socket, rows_visitor *visit, void *context)
 {
 	static char data[WORKER_MESSAGE_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tables.c: the tables of fleet.def as data, and as statements that make them. */
+/* tables.c: the tables of fleet.def as data, and the statements that create them. */
 #include "tables.h"
 
 #include <ctype.h>
@@ -77,7 +77,7 @@ static void print_table(const char *database, const struct fleet_description *ta
 		table->order);
 }
 
-/* The view takes over each block of samples; markers of blocks are at hour 0 there, too. */
+/* A view adds each block of samples to hourly; markers have the hour 0 there. */
 static void print_hourly(const char *database, FILE *out)
 {
 	const struct fleet_column *first = fleet_tables[FLEET_samples].columns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tables.h: the tables of fleet.def as data, and as statements that make them. */
+/* tables.h: the tables of fleet.def as data, and the statements that create them. */
 #ifndef GCPROF_FLEET_TABLES_H
 #define GCPROF_FLEET_TABLES_H
 
@@ -8,7 +8,7 @@
 
 #include "rows.h"
 
-#define FLEET_VERSION 1 /* of the tables; also of what rows they get */
+#define FLEET_VERSION 1 /* of the tables and of how their rows are computed */
 
 enum fleet_type {
 	FLEET_U32,
@@ -22,9 +22,9 @@ enum fleet_type {
 };
 
 struct fleet_column {
-	const char *name; /* NULL: there is none */
+	const char *name; /* NULL: end of the columns */
 	enum fleet_type type;
-	bool given; /* the same for all rows of a push */
+	bool given; /* the same value in all rows of a push */
 	const char *doc;
 };
 
@@ -32,25 +32,25 @@ enum { FLEET_COLUMNS_MAX = 24 };
 
 struct fleet_description {
 	const char *name, *partition, *order, *doc;
-	bool once; /* rows of a block come once; else one row of each key */
+	bool once; /* ONCE in fleet.def, else LATEST */
 	struct fleet_column columns[FLEET_COLUMNS_MAX];
 };
 
 extern const struct fleet_description fleet_tables[FLEET_TABLES];
 
-/* ClickHouse's name of a type. */
+/* ClickHouse's name for a type. */
 const char *fleet_type_name(enum fleet_type type);
 
-/* Is it a figure of samples that sums add up? */
+/* Is it a figure of samples that can be summed? */
 bool fleet_is_sum(const struct fleet_column *column);
 
-/* What the hourly sums are made of: a list of columns, with their expressions, of samples. */
+/* Prints the SELECT list that computes hourly from samples. */
 void fleet_hourly_select(FILE *out);
 
-/* Prints all statements that make the tables in a database. */
+/* Prints all statements that create the database and its tables. */
 void fleet_print_schema(const char *database, FILE *out);
 
-/* May a database have this name? Letters, digits and "_". */
+/* Is it a valid database name: letters, digits and "_", no digit first? */
 bool fleet_is_name(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* where.c: what part of a fleet is asked for: a closed grammar, and the SQL that it becomes. */
+/* where.c: parses conditions on a fleet's profiles and prints them as SQL. */
 #include "where.h"
 
 #include <ctype.h>
@@ -15,11 +15,11 @@
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
-/* Where a name is a column; other labels are found by their profiles. */
+/* Names that are columns; other labels are looked up in profiles. */
 static const struct {
 	const char *name;
-	bool of_rows;  /* of samples, pauses and calls */
-	bool of_hours; /* of hourly sums as well */
+	bool of_rows;  /* in samples, pauses and calls */
+	bool of_hours; /* in hourly, too */
 } columns[] = {
 	{"service", true, true}, {"version", true, true},     {"process", true, false},
 	{"host", false, false},  {"container", false, false},
@@ -42,7 +42,7 @@ static int complain(char *fault, size_t size, const char *what, const char *at)
 	return -EINVAL;
 }
 
-/* A time that a person writes; those before now begin at a full hour if they are hours or days. */
+/* Parses a time, or an age. Ages in hours or days are rounded down to a full hour. */
 static int parse_when(const char *text, uint64_t now, uint64_t *out)
 {
 	static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
@@ -77,7 +77,7 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-/* A word, or a text in quotes in which a doubled quote stands for one. NULL: there is none. */
+/* Parses a word, or a text in quotes, where a doubled quote stands for one. NULL: invalid. */
 static const char *take_value(const char *at, char value[WHERE_VALUE])
 {
 	char quote = *at == '\'' || *at == '"' ? *at++ : '\0';
@@ -96,7 +96,7 @@ static const char *take_value(const char *at, char value[WHERE_VALUE])
 	return quote || !n ? NULL : at;
 }
 
-/* What stands between name and value: '=', '!' (for !=), '<', '>'; 0: none of them. */
+/* Parses the operator: '=', '!' (for !=), '<', '>'; 0: none of them. */
 static const char *take_sign(const char *at, char *sign)
 {
 	size_t n = *at == '!' ? (at[1] == '=' ? 2 : 0) : *at && strchr("=<>", *at) ? 1 : 0;
@@ -105,7 +105,7 @@ static const char *take_sign(const char *at, char *sign)
 	return at + n;
 }
 
-/* One term at *at, which moves behind it. */
+/* Parses one term at *at and moves *at past it. */
 static int take_term(struct where *where, const char **at, uint64_t now, char *fault, size_t size)
 {
 	struct where_term *term = &where->terms[where->count++];
@@ -116,24 +116,25 @@ static int take_term(struct where *where, const char **at, uint64_t now, char *f
 	int column;
 
 	if (!n || n >= sizeof(term->name))
-		return complain(fault, size, "there is no name of a label", begin);
+		return complain(fault, size, "expected a label name", begin);
 	memcpy(term->name, begin, n);
 	term->name[n] = '\0';
 	time = !strcmp(term->name, "time");
 	value = take_sign(skip_blanks(begin + n), &sign);
 	if (!sign || time != (sign == '<' || sign == '>'))
 		return complain(fault, size,
-				time ? "a time has < or >" : "a label has = or !=", begin);
+				time ? "time needs < or >" : "a label needs = or !=", begin);
 	*at = take_value(skip_blanks(value), term->value);
 	if (!*at)
-		return complain(fault, size, "the value is missing, too long or has no last quote",
-				begin);
+		return complain(fault, size,
+				"the value is missing, too long or has no closing quote", begin);
 	term->differs = sign == '!';
 	term->from = sign == '>';
 	term->to = sign == '<';
 	if (time && parse_when(term->value, now, &term->time))
 		return complain(fault, size,
-				"a time is 2026-11-26, 2026-11-26T08:30 (UTC), -90m, -24h or -30d",
+				"expected a time such as 2026-11-26, 2026-11-26T08:30 (UTC), -90m, "
+				"-24h or -30d",
 				begin);
 	column = find_column(term->name);
 	where->process |= !strcmp(term->name, "process");
@@ -152,7 +153,7 @@ int where_parse(const char *text, uint64_t now, struct where *out, char *fault, 
 	out->hourly = true;
 	while (*at) {
 		if (out->count == WHERE_TERMS)
-			return complain(fault, size, "there are too many terms", at);
+			return complain(fault, size, "too many terms", at);
 		err = take_term(out, &at, now, fault, size);
 		if (err)
 			return err;
@@ -160,10 +161,10 @@ int where_parse(const char *text, uint64_t now, struct where *out, char *fault, 
 		if (!*at)
 			break;
 		if (strncasecmp(at, "AND", 3) != 0 || !isspace((unsigned char)at[3]))
-			return complain(fault, size, "terms are joined by AND", at);
+			return complain(fault, size, "expected AND", at);
 		at = skip_blanks(at + 3);
 		if (!*at)
-			return complain(fault, size, "a term is missing", at);
+			return complain(fault, size, "expected a term after AND", at);
 	}
 	return 0;
 }
@@ -188,7 +189,7 @@ static void print_label(const struct where_term *term, FILE *out)
 
 void where_print(const struct where *where, const char *time, FILE *out)
 {
-	/* Markers of blocks have the time 0. */
+	/* Leaves out markers of blocks, which have the time 0. */
 	fprintf(out, "%s > toDateTime(0)", time);
 	for (size_t i = 0; i < where->count; i++) {
 		const struct where_term *term = &where->terms[i];

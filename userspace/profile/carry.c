@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* carry.c: carries what a recording has defined and counted from one of its files to the next. */
+/* carry.c: carries definitions and sums of a recording from one file to the next. */
 /*
- * Definitions are kept as they came, with the ids of the recording, and written when a record of
- * this file first refers to them: before, what they refer to themselves, behind, what is noted of
- * them (names, mappings, a collection that is under way). What becomes of a record, and whose note
- * it is, says the table of rules.
+ * Definitions are kept with the ids of the recording. A definition is written when a record of this
+ * file first refers to it, after the definitions that it refers to and before its notes (names,
+ * mappings, a collection in progress). The table of rules says what happens to each kind of record
+ * and which definition owns it as a note.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #include "sums.h"
 #include "../../bpf/events.h"
 
-/* Bytes of what is kept, by kind; twice of what the writer remembers, so that what it still refers
- * to is there. Processes and threads go when they have ended. */
+/* Maximum bytes of definitions, by kind: twice what the writer remembers, so that everything it
+ * still refers to is kept. Processes and threads are dropped after they have ended. */
 static const size_t limits[REFS] = {
 	[REF_none] = SIZE_MAX,    [REF_string] = 24 << 20, [REF_module] = 16 << 20,
 	[REF_process] = SIZE_MAX, [REF_thread] = SIZE_MAX, [REF_frame] = 64 << 20,
 };
 
-#define ENDED_NS UINT64_C(10000000000) /* after its end something of a thread may come late */
+#define ENDED_NS UINT64_C(10000000000) /* records of a thread may arrive so late after its end */
 
 static uint64_t *field(struct record *record, const struct field_info *info)
 {
@@ -38,7 +38,7 @@ static void thing_drop(struct carry *carry, struct thing *thing)
 	free(thing);
 }
 
-/* Ids are given one after the other. */
+/* Ids are assigned in ascending order. */
 static void drop_older(struct carry *carry, enum record_ref kind, uint64_t id)
 {
 	while (carry->bytes[kind] > limits[kind] && carry->oldest[kind] < id) {
@@ -103,7 +103,7 @@ static int keep(struct carry *carry, const struct record *record)
 static int define(struct carry *carry, struct thing *thing);
 static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local);
 
-/* The id that it has in this file, 0: nothing is known of it any more. */
+/* Gets the id in this file and defines it there if necessary; 0: it was forgotten. */
 static int localize(struct carry *carry, enum record_ref kind, uint64_t id, uint64_t *local)
 {
 	struct thing *thing = id ? carry_find(carry, kind, id) : NULL;
@@ -113,7 +113,7 @@ static int localize(struct carry *carry, enum record_ref kind, uint64_t id, uint
 	return err;
 }
 
-/* Gives what the record refers to the ids of this file. -ENOENT: some of it is not known. */
+/* Replaces ids in the record by those of this file. -ENOENT: some are unknown. */
 static int translate(struct carry *carry, struct record *record)
 {
 	const struct record_info *info = record_info(record->kind);
@@ -136,8 +136,8 @@ static int translate(struct carry *carry, struct record *record)
 	return missing ? -ENOENT : 0;
 }
 
-/* A record without what it refers to. Nobody did what an unknown thread did; the parent of a
- * process may have been forgotten. */
+/* Whether a record is useful although some of its references are unknown. Events of unknown threads
+ * are not; a process with a forgotten parent is. */
 static bool stands_alone(const struct record *record)
 {
 	switch (record_defines(record->kind)) {
@@ -158,7 +158,7 @@ static bool stands_alone(const struct record *record)
 	return true;
 }
 
-/* 0, -ENOENT: it was left out, or what went wrong. */
+/* 0; -ENOENT: the record was omitted; or an error. */
 static int write_record(struct carry *carry, struct record record)
 {
 	int err = translate(carry, &record);
@@ -178,8 +178,8 @@ static void set_begin(const struct carry *carry, struct record *record)
 			*field(record, &info->fields[i]) = carry->begin;
 }
 
-/* Since when calls have not been traced, if they have not: the rest of the window is in the file
- * before. */
+/* Shortens the window to its last nanosecond, which marks the start of the untraced time. The rest
+ * of the window is in the previous file. */
 static void shorten_window(const struct carry *carry, struct record_call_window *window)
 {
 	if (window->end < carry->begin)
@@ -187,7 +187,7 @@ static void shorten_window(const struct carry *carry, struct record_call_window 
 	window->begin = window->end - 1;
 }
 
-/* An exec has named the thread after the file: writes that as its name. */
+/* An exec named the thread after the file: writes this name. */
 static int write_name(struct carry *carry, const struct record_exec *exec)
 {
 	const struct thing *path = carry_find(carry, REF_string, exec->path);
@@ -206,7 +206,7 @@ static int write_name(struct carry *carry, const struct record_exec *exec)
 	return err ? err : carry->write(carry->context, &comm);
 }
 
-/* Writes again what is noted of it. */
+/* Repeats the notes of `owner` in this file, except sums. */
 static int write_notes(struct carry *carry, const struct thing *owner)
 {
 	struct record record;
@@ -240,8 +240,8 @@ static int define(struct carry *carry, struct thing *thing)
 	int err = codec_unpack(&carry->codec, thing->packed, thing->size, &record);
 
 	thing->local = 0;
-	/* A process is the child of none of its children; a thread may be defined by what is noted
-	 * of its process. */
+	/* Set early, in case a damaged parent chain is a cycle. Writing the notes of a process may
+	 * also define a thread. */
 	if (thing->kind == REF_process)
 		thing->file = carry->file;
 	err = err ? err : translate(carry, &record);
@@ -262,7 +262,7 @@ static int define(struct carry *carry, struct thing *thing)
 	return err ? err : write_notes(carry, thing);
 }
 
-/* Without its frame, or its callers, it is none. */
+/* Like localize(); a stack with an unknown frame or caller is unknown. */
 static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local)
 {
 	struct stack_row *row = stack_row(carry, id);
@@ -283,9 +283,9 @@ static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local)
 	return err;
 }
 
-/* --- what comes ------------------------------------------------------------------------------ */
+/* --- records --------------------------------------------------------------------------------- */
 
-/* What the sums grew by in this file, until its last note. */
+/* Writes the growth of the sums in this file, up to `last`. */
 static int write_sum(struct carry *carry, struct note *note)
 {
 	struct record record, base;
@@ -299,7 +299,7 @@ static int write_sum(struct carry *carry, struct note *note)
 	return err ? err : write_record(carry, record);
 }
 
-/* What was written in a file before is what is to be subtracted in this one. */
+/* In a new file, `last` of the previous file becomes the base to subtract. */
 static void begin_sum(struct carry *carry, struct note *note)
 {
 	if (note->file != carry->file && note->file) {
@@ -311,7 +311,7 @@ static void begin_sum(struct carry *carry, struct note *note)
 	note->file = carry->file;
 }
 
-/* A thread may end after it was asked what it used, before the file does. */
+/* A running thread may still end in this file, with a final record. */
 static bool is_provisional(const struct record *record)
 {
 	return record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
@@ -329,7 +329,8 @@ static int put_sum(struct carry *carry, struct thing *owner, const struct record
 	note = err || note ? note : note_find(carry, owner, record->kind, key);
 	if (err)
 		return err;
-	/* There was no more room: later files count from the begin of the recording. */
+	/* The memory limit is reached: sums in later files count from the start of the recording.
+	 */
 	if (!note)
 		return write_record(carry, *record);
 	note->file = carry->file;
@@ -337,7 +338,7 @@ static int put_sum(struct carry *carry, struct thing *owner, const struct record
 	return note->pending ? 0 : write_sum(carry, note);
 }
 
-/* Before the end of a file. */
+/* Writes provisional sums, at the end of a file. */
 static int write_pending(struct carry *carry)
 {
 	size_t cursor = 0;
@@ -354,7 +355,7 @@ static int write_pending(struct carry *carry)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* A name comes with what it names, or later. */
+/* Whether the definition is in this file, so that a name can follow it. */
 static bool is_defined(const struct carry *carry, const struct thing *thing)
 {
 	return thing->file == carry->file && thing->local;
@@ -371,7 +372,7 @@ static int put_note(struct carry *carry, const struct record *record)
 		return -ENOENT;
 	if (rule->action == ACTION_SUM)
 		return put_sum(carry, owner, record);
-	/* First: it would be written with the notes of its owner, too. */
+	/* Write it before noting it: otherwise it could be written again with its owner's notes. */
 	if (rule->action != ACTION_NAME || is_defined(carry, owner))
 		err = write_record(carry, *record);
 	if (err)
@@ -384,8 +385,9 @@ static int put_note(struct carry *carry, const struct record *record)
 	return 0;
 }
 
-/* The mappings and names of numbers were those of the program before; the thread is named after the
- * new one. */
+/* An exec drops mappings and number names of the old program and names the thread after the new
+ * one.
+ */
 static int note_exec(struct carry *carry, const struct record *record)
 {
 	static const enum record_kind kinds[] = {RECORD_mmap, RECORD_runtime, RECORD_gc_name,
@@ -401,7 +403,7 @@ static int note_exec(struct carry *carry, const struct record *record)
 	return note_put(carry, thread, record, 0);
 }
 
-/* A new thread has its maker's name, which a comm or an exec said last. */
+/* A new thread inherits its creator's name, from the last comm or exec. */
 static int note_fork(struct carry *carry, const struct record_fork *fork)
 {
 	static const enum record_kind kinds[] = {RECORD_comm, RECORD_exec};
@@ -431,7 +433,7 @@ static void note_comm(struct carry *carry, const struct record_comm *comm)
 		notes_drop(carry, thread, RECORD_exec);
 }
 
-/* Nothing comes any more of what ended long before `time`. */
+/* Drops threads and processes that ended long before `time`. */
 static void drop_ended(struct carry *carry, uint64_t time)
 {
 	const struct ending *endings = (const void *)carry->endings.data;
@@ -467,8 +469,8 @@ static int note_exit(struct carry *carry, const struct record_exit *record)
 	return err;
 }
 
-/* The total that the record is part of may have had it when the file began: it stands in the file,
- * whether it grows or not. */
+/* Repeats the call's total in this file even if it does not grow: it may have included this call
+ * before the file began. */
 static int note_call(struct carry *carry, const struct record_syscall *call)
 {
 	uint64_t number = (call->number & UINT32_MAX) |
@@ -482,13 +484,13 @@ static int note_call(struct carry *carry, const struct record_syscall *call)
 
 	if (!note || note->file == carry->file)
 		return 0;
-	/* What it points to stays, as what is to be subtracted. */
+	/* The unpacked record points into `last`, which stays allocated as the base. */
 	err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
 	record.syscall_total.time = call->time;
 	return err ? err : put_sum(carry, process, &record);
 }
 
-/* What changes notes that others have made. */
+/* Updates notes made by other records. */
 static int note_change(struct carry *carry, const struct record *record)
 {
 	switch (record->kind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* carry_notes.c: records that are kept with what they are about. */
+/* carry_notes.c: records kept with the definition that they belong to. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ struct note *note_find(const struct carry *carry, const struct thing *owner, enu
 	return place ? (struct note *)(uintptr_t)*place : NULL;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct note *note_make(struct carry *carry, struct thing *owner, enum record_kind kind,
 			      uint64_t number)
 {
@@ -67,7 +67,7 @@ static struct note *note_make(struct carry *carry, struct thing *owner, enum rec
 	return note;
 }
 
-/* There are many, so that none takes more than it needs. */
+/* Notes are numerous, so each buffer has exactly the size it needs. */
 static int set_bytes(struct buffer *buffer, const struct buffer *bytes)
 {
 	char *data = buffer->data;

@@ -24,26 +24,26 @@ struct note {
 
 /* A definition. */
 struct thing {
-	uint64_t id;          /* of the recording */
+	uint64_t id;          /* in the recording */
 	uint64_t local;       /* in this file; 0: not defined there */
 	uint64_t process;     /* of a thread, else 0 */
 	uint32_t file;        /* the file of `local` */
 	uint32_t appended;    /* number of notes without a key */
-	bool ended;           /* and is to be forgotten */
+	bool ended;           /* to be dropped soon */
 	enum record_ref kind; /* REF_none: the recording itself */
 	struct note *first, *last;
 	size_t size;
 	char packed[];
 };
 
-/* A stack that was defined: there are many, and nothing is noted of them. */
+/* A defined stack. Stacks are numerous and have no notes. */
 struct stack_row {
-	uint64_t id; /* of the recording; the newest of those that have this place */
+	uint64_t id; /* in the recording; the newest in this row */
 	uint64_t parent, frame;
-	uint32_t local, file; /* as of a thing */
+	uint32_t local, file; /* as in a thing */
 };
 
-enum { STACK_ROWS = 2 * NODES_MAX }; /* what the writer still refers to is among them */
+enum { STACK_ROWS = 2 * NODES_MAX }; /* enough for all that the writer still refers to */
 
 struct note_key {
 	uint64_t owner, owner_kind, kind, key;
@@ -61,9 +61,9 @@ struct carry {
 	struct codec codec;        /* encodes each record on its own */
 	struct map *things[REFS];  /* by id of the recording: struct thing *; not for stacks */
 	struct stack_row *stacks;  /* STACK_ROWS, by id */
-	size_t bytes[REFS];        /* of them */
+	size_t bytes[REFS];        /* of things */
 	uint64_t oldest[REFS];     /* lower ids have been forgotten */
-	uint64_t last_local[REFS]; /* last id given in this file */
+	uint64_t last_local[REFS]; /* last id assigned in this file */
 	struct map *notes;         /* struct note_key: struct note * */
 	size_t note_bytes;
 	struct buffer endings; /* struct ending[], in order of time */
@@ -82,7 +82,7 @@ enum action {
 	ACTION_DEFINE, /* keep, and write when referenced */
 	ACTION_NAME,   /* note, and write if the owner is defined in this file */
 	ACTION_NOTE,   /* note and write */
-	ACTION_SUM,    /* the same, with its growth */
+	ACTION_SUM,    /* note, and write the growth */
 	ACTION_OPEN,   /* note and write, until a record of the next code */
 	ACTION_CLOSE,  /* drops the note of an ACTION_OPEN */
 };

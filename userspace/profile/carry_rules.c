@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* carry_rules.c: what becomes of each kind of record where a recording goes on in another file. */
+/* carry_rules.c: how each kind of record is treated when a recording continues in another file. */
 #include "carry_parts.h"
 
 #define AT(in, name) offsetof(struct record, in.name)
@@ -47,7 +47,7 @@ struct thing *carry_owner(const struct carry *carry, const struct record *record
 		return carry->recording;
 	if (rule->action != ACTION_OPEN && rule->action != ACTION_CLOSE)
 		return carry_find(carry, rule->owner, carry_at(record, rule->owner_field));
-	/* Another thread may end what one began. */
+	/* A collection may end in another thread of the process. */
 	thread = carry_find(carry, REF_thread, carry_at(record, rule->owner_field));
 	return thread ? carry_find(carry, REF_process, thread->process) : NULL;
 }
@@ -58,12 +58,12 @@ uint64_t carry_key(const struct record *record, struct thing *owner)
 
 	if (rule->many)
 		return owner->appended++;
-	/* Heaps count by themselves. */
+	/* Each heap numbers its cycles separately. */
 	if (record->kind == RECORD_gc_begin)
 		return carry_at(record, rule->key) ^ record->gc_begin.heap << 40;
 	if (record->kind == RECORD_gc_end)
 		return carry_at(record, rule->key) ^ record->gc_end.heap << 40;
-	/* Where addresses are withheld, they are all the same. */
+	/* Withheld addresses are all 0. */
 	if (record->kind == RECORD_mmap && !record->mmap.address)
 		return record->mmap.module;
 	return carry_at(record, rule->key);

@@ -40,8 +40,8 @@ static struct bytes get_bytes(const struct record *record, const struct field_in
 	return bytes;
 }
 
-/* A reader takes a missing number as 0 and missing bytes as empty, so they need not be there.
- * TIME and DELTA are differences and have to be. */
+/* Readers treat a missing number as 0 and missing bytes as empty, so these can be omitted at the
+ * end. TIME and DELTA fields are differences and must be present. */
 static bool is_implied(const struct record *record, const struct field_info *field)
 {
 	switch (field->kind) {
@@ -55,7 +55,7 @@ static bool is_implied(const struct record *record, const struct field_info *fie
 	}
 }
 
-/* How many fields have to be written, and room enough for them. */
+/* Number of fields to write, and an upper bound for their size. */
 static int measure(const struct record *record, const struct record_info *info, size_t *n,
 		   size_t *room)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* codes.c: what numbers in records mean, beyond what records.def says of their fields. */
+/* codes.c: values of record fields, beyond the descriptions in records.def. */
 #include "codes.h"
 
 #include <stddef.h>

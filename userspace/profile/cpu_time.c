@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cpu_time.c: CPU time by the scheduler's account, divided among the timer samples of a chunk. */
+/* cpu_time.c: divides exact CPU time among the timer samples of a chunk. */
 /*
- * Ticks come at random, so one of them stands for the time between two, on average. How many there
- * are depends on chance; as far as chance explains it, they are scaled to the exact time.
+ * Ticks come at random, so on average one stands for the time between two. Their number varies by
+ * chance; as far as chance explains the difference, they are scaled to the exact time.
  *
- * A thread with several samples in a chunk has its own time divided among them. Of threads with
- * few of them, or none, as short ones have, the time is taken together and divided among all
- * their samples; what these cannot stand for goes to the next chunk.
+ * For a thread with several samples in a chunk, its own time is divided among them. Threads with
+ * few samples or none, such as short ones, are taken together: their time is divided among all
+ * their samples, and time that exceeds the limit per tick goes to the next chunk.
  *
- * But no timer fires while interrupts are off, and a virtual CPU may be taken away: then there are
- * fewer ticks than chance explains, all of them of the rest. Scaled, they would charge other code
- * with that time. So they stand for the time between two ticks, and what is left for no sample.
+ * No timer fires while interrupts are off or a virtual CPU is taken away. Then there are fewer
+ * ticks than chance explains, all in other code. Scaling them would charge that code with the
+ * hidden time. So each tick stands for the time between two ticks, and the rest is assigned to no
+ * sample.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,10 +23,10 @@
 #include "cpu_time.h"
 
 enum {
-	OWN_SAMPLES = 8,       /* from so many on a thread's time is divided among its own */
-	TICK_TIMES = 2,        /* what a tick stands for at most while others are waited for */
-	BALANCES_MAX = 4096,   /* threads whose ticks are compared with their time over chunks */
-	BALANCE_SAMPLES = 4096 /* over about so many samples */
+	OWN_SAMPLES = 8,       /* minimum for dividing a thread's time among its own samples */
+	TICK_TIMES = 2,        /* maximum weight of a tick while more may follow, in tick_ns */
+	BALANCES_MAX = 4096,   /* threads whose ticks are compared with their CPU time */
+	BALANCE_SAMPLES = 4096 /* length of the comparison */
 };
 
 #define SECOND_NS 1000000000
@@ -37,21 +38,21 @@ struct cpu_sum {
 	uint64_t ticks, samples;
 };
 
-/* Ticks that there were, and that there would have been if a timer could always fire. */
+/* Ticks that came, and ticks expected if a timer could always fire. */
 struct balance {
 	double ticks, expected;
 };
 
 struct cpu_sums {
-	struct map *places;     /* thread to its place among the items, from 1 */
-	struct buffer items;    /* struct cpu_sum, of this chunk */
-	struct map *balanced;   /* thread to its place among the balances, from 1 */
-	struct buffer balances; /* struct balance */
-	struct balance others;  /* of those that are taken together */
-	int64_t left;           /* ns of theirs that no sample stands for yet */
+	struct map *places;     /* thread: index among the items, from 1 */
+	struct buffer items;    /* struct cpu_sum[], of this chunk */
+	struct map *balanced;   /* thread: index among the balances, from 1 */
+	struct buffer balances; /* struct balance[] */
+	struct balance others;  /* of threads taken together */
+	int64_t left;           /* their ns not yet assigned to a sample */
 };
 
-/* What of `whole` belongs to the first `some` of `all`. */
+/* The part of `whole` that belongs to the first `some` of `all`. */
 static uint64_t part(uint64_t whole, uint64_t some, uint64_t all)
 {
 	return all ? (uint64_t)((unsigned __int128)whole * some / all) : 0;
@@ -84,7 +85,7 @@ void cpu_sums_free(struct cpu_sums *sums)
 	free(sums);
 }
 
-/* The item of a thread, all zero if there was none; NULL: no memory. */
+/* The item of a thread, zeroed if it is new; NULL: out of memory. */
 static void *item_of(struct map *places, struct buffer *items, size_t size, uint64_t thread)
 {
 	uint64_t *place = map_put(places, &thread, NULL);
@@ -122,7 +123,7 @@ int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t 
 	if (!item)
 		return -ENOMEM;
 	item->thread = thread;
-	/* Wraps: a sum that makes no sense is no reason to stop. */
+	/* Let it wrap: an invalid sum is no reason to stop. */
 	item->used = (int64_t)((uint64_t)item->used + (uint64_t)used);
 	item->ticks += ticks;
 	item->samples += ticks != 0;
@@ -134,7 +135,7 @@ static bool has_own(const struct cpu_sum *item)
 	return item->samples >= OWN_SAMPLES && item->used > 0;
 }
 
-/* Are there fewer ticks than chance explains? `item` is what came since the last call. */
+/* Whether ticks are fewer than chance explains. `item`: the growth since the last call. */
 static bool is_short(struct balance *balance, const struct cpu_sum *item, uint64_t tick_ns)
 {
 	double ticks = item->samples ? (double)item->ticks / (double)item->samples : 1;
@@ -149,7 +150,7 @@ static bool is_short(struct balance *balance, const struct cpu_sum *item, uint64
 	       CHANCE * sqrt(fmax(balance->expected * ticks, 0));
 }
 
-/* What the samples of a thread with several of them stand for: 0 or -ENOMEM. */
+/* *ns: the time that a thread's own samples stand for. 0 or -ENOMEM. */
 static int divide_own(struct cpu_sums *sums, const struct cpu_sum *item, uint64_t tick_ns,
 		      uint64_t *ns)
 {
@@ -167,7 +168,7 @@ static int divide_own(struct cpu_sums *sums, const struct cpu_sum *item, uint64_
 	return 0;
 }
 
-/* What those of all the others stand for, which have so many ticks. */
+/* The time that the samples of all other threads stand for; *ticks: their ticks. */
 static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, uint64_t *ticks)
 {
 	const struct cpu_sum *items = (const void *)sums->items.data;
@@ -233,13 +234,13 @@ void cpu_sums_cut(struct cpu_sums *sums)
 
 struct cpu_share {
 	uint64_t thread, ns, ticks;
-	uint64_t done; /* of the ticks */
+	uint64_t done; /* ticks already returned */
 };
 
 struct cpu_shares {
-	struct buffer items; /* struct cpu_share, by thread once they are sorted */
+	struct buffer items; /* struct cpu_share[], by thread once sorted */
 	bool sorted;
-	uint64_t ticks; /* of samples that no record tells of */
+	uint64_t ticks; /* of samples without a cpu_time record */
 };
 
 int cpu_shares_create(struct cpu_shares **out)
@@ -289,7 +290,7 @@ static struct cpu_share *find(struct cpu_shares *shares, uint64_t thread)
 	return bsearch(&key, shares->items.data, count, sizeof(key), by_thread);
 }
 
-/* What of `ns` the ticks behind the first *done of `all` stand for. */
+/* The part of `ns` for the next `ticks` after the first *done of `all`; updates *done. */
 static uint64_t take(uint64_t ns, uint64_t ticks, uint64_t all, uint64_t *done)
 {
 	uint64_t before = *done, left = all - before;

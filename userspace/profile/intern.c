@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* intern.c: gives ids to what a profile defines once and uses often. */
+/* intern.c: assigns ids to things that a profile defines once and uses often. */
 #include <errno.h>
 #include <string.h>
 
 #include "intern.h"
 
 #define STRINGS_BUDGET (8u << 20) /* bytes */
-#define STRING_COST    64         /* of the map, for each */
+#define STRING_COST    64         /* in the map, for each string */
 
 int intern_init(struct intern *intern)
 {
@@ -35,7 +35,7 @@ void intern_finish(struct intern *intern)
 	memset(intern, 0, sizeof(*intern));
 }
 
-/* The same for frames, whose ids come from one count. */
+/* Assigns an id to a new frame; frames of all kinds share one range. */
 static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
 {
 	if (!slot)
@@ -46,8 +46,8 @@ static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
 }
 
 /*
- * A program may invent names and ways to be called without end: beyond the budget all
- * are forgotten, and those that come again are defined again, under another id.
+ * Programs may produce new names and call paths without end. Beyond the budget all are forgotten;
+ * those that recur are defined again with new ids.
  */
 static bool forget(struct map **map, size_t key_size)
 {
@@ -83,7 +83,7 @@ uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes bu
 
 	if (intern->module_bytes > STRINGS_BUDGET && forget(&intern->modules, MAP_STRING_KEYS))
 		intern->module_bytes = 0;
-	/* Paths hold no zero byte: it parts the two. */
+	/* Separated by a zero byte, which paths cannot contain. */
 	if (!buffer_append(&key, path.data, path.size) && !buffer_append(&key, "", 1) &&
 	    !buffer_append(&key, build_id.data, build_id.size))
 		slot = map_put_string(intern->modules, key.data, key.size, added);
@@ -95,7 +95,7 @@ uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes bu
 	return slot ? *slot : 0;
 }
 
-/* Room for one more frame is made before the map grows, so that the two never differ. */
+/* Reserve before the map grows, so that map and frames cannot differ. */
 static int reserve_frame(struct intern *intern)
 {
 	return buffer_reserve(&intern->frames, sizeof(struct intern_frame));

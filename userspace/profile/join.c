@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join.c: makes one profile of several. */
+/* join.c: merges several profiles into one. */
 /*
- * Inputs are copied chunk by chunk, the one whose next chunk begins first before the others: what
- * the timer samples of a chunk stand for is said at its end, so chunks stay as they are. Events of
- * different recordings are in order to within a chunk, which has about a second.
+ * Inputs are copied chunk by chunk, always from the one whose next chunk begins first. Chunks stay
+ * whole because the weight of their timer samples is at their end. So events of different
+ * recordings are in order only to within a chunk, about a second.
  */
 #include "join.h"
 
@@ -98,7 +98,7 @@ uint64_t join_refused(const struct join *join)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Counts of all inputs together. */
+/* Writes the count over all inputs. */
 static int put_loss(struct join *join, struct join_input *input, struct record *record)
 {
 	struct record_loss *loss = &record->loss;
@@ -115,7 +115,7 @@ static int put_loss(struct join *join, struct join_input *input, struct record *
 	return profile_writer_put(join->writer, record);
 }
 
-/* The names of a frame, of which inlined functions have several, are those of one input. */
+/* A frame takes all its names from one input; it has several if functions are inlined. */
 static int put_symbol(struct join *join, struct join_input *input, struct record *record)
 {
 	uint64_t number = (uint64_t)(input - join->inputs) + 1, before;
@@ -138,7 +138,7 @@ static int put_other(struct join *join, struct join_input *input, struct record 
 
 	if (!err && input->shared)
 		err = join_note(join, input, record);
-	/* A reader finds it out again, by the chunk or the frequency. */
+	/* Readers recompute it from the chunk or the frequency. */
 	if (record->kind == RECORD_cpu &&
 	    input->summary.recording.frequency == join->inputs->summary.recording.frequency)
 		record->cpu.ns = 0;
@@ -157,13 +157,13 @@ static int put(struct join *join, struct join_input *input, struct record *recor
 	case RECORD_loss_kind:
 	case RECORD_source:
 	case RECORD_end:
-		return 0; /* of all together they stand in the head, and at the end */
+		return 0; /* the result has its own, in its head and at its end */
 	case RECORD_loss:
 		return put_loss(join, input, record);
 	case RECORD_symbol:
 		return put_symbol(join, input, record);
 	case RECORD_clock:
-		/* Of one clock; where a span was left out it is another one. */
+		/* Only from the first recording, up to the first gap: clocks must be consistent. */
 		return input->shift || input->recordings[0] != join->inputs->recordings[0]
 			       ? 0
 			       : profile_writer_put(join->writer, record);
@@ -175,7 +175,7 @@ static int put(struct join *join, struct join_input *input, struct record *recor
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
-/* Copies what is left of a chunk; *next is false at the end of the input. */
+/* Copies the rest of a chunk; *next is false at the end of the input. */
 static int copy_chunk(struct join *join, struct join_input *input, bool *next)
 {
 	struct record record;
@@ -199,7 +199,7 @@ static int copy_chunk(struct join *join, struct join_input *input, bool *next)
 	return err ? err : more < 0 ? more : profile_writer_flush(join->writer);
 }
 
-/* Those of one recording are read one after the other. */
+/* Files of one recording are read one after the other. */
 static bool may_begin(const struct join *join, const struct join_input *input)
 {
 	for (size_t i = input->n_recordings > 1; i < input->n_recordings; i++)
@@ -228,7 +228,7 @@ static int begin_input(struct join *join, struct join_input *input)
 	return err;
 }
 
-/* The one whose next chunk is the first; NULL: none is open. */
+/* The open input whose next chunk begins first; NULL: none is open. */
 static struct join_input *first_open(const struct join *join, size_t begun)
 {
 	struct join_input *first = NULL;
@@ -271,7 +271,7 @@ static int copy_inputs(struct join *join)
 	return err;
 }
 
-/* One recording ends as its last file does; a merged profile of several has an end of its own. */
+/* A single recording ends like its last file; several have the end reason END_MERGED. */
 static int put_end(struct join *join)
 {
 	const struct join_input *last = &join->inputs[join->n_inputs - 1];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join_head.c: the facts about several recordings as those of one profile. */
+/* join_head.c: combines the facts about several recordings into those of one profile. */
 #include <stdio.h>
 #include <string.h>
 
 #include "join_parts.h"
 
 enum {
-	VALUES_MAX = 4, /* of a fact; of the others the number is said */
+	VALUES_MAX = 4, /* per fact; further ones become "and others" */
 	FACTS_MAX = 64,
 	TEXT_MAX = 2000,
 };
@@ -46,7 +46,7 @@ static void command_line(const struct join_input *input, char *out, size_t size)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-/* Different texts of the inputs, as one. */
+/* The different texts of a fact. */
 struct values {
 	char texts[VALUES_MAX][TEXT_MAX / VALUES_MAX];
 	size_t count;
@@ -94,7 +94,7 @@ static int put_fact(struct join *join, const char *key)
 	return profile_writer_put(join->writer, &record);
 }
 
-/* Each key once, in the order of the inputs. */
+/* Writes each key once, in the order of the inputs. */
 static int put_facts(struct join *join)
 {
 	const char *keys[FACTS_MAX];
@@ -125,7 +125,7 @@ static int put_word(struct join *join, const char *word)
 	return profile_writer_put(join->writer, &record);
 }
 
-/* That of the first, and how many there are of others. */
+/* Writes the first input's command, and whether there are others. */
 static int put_command(struct join *join)
 {
 	char first[TEXT_MAX], other[TEXT_MAX];
@@ -147,7 +147,7 @@ static int put_command(struct join *join)
 
 /* --- how it was recorded ---------------------------------------------------------------------- */
 
-/* Of what differs, what the first has. */
+/* Where inputs differ, the first one decides. */
 static int put_recording(struct join *join)
 {
 	struct record record = {.kind = RECORD_recording,
@@ -157,7 +157,7 @@ static int put_recording(struct join *join)
 	recording->start = join->inputs->begin;
 	if (join->n_recordings > 1)
 		recording->id = 0;
-	/* What began as one is whole. */
+	/* Files of one recording that include its first are a whole recording. */
 	if (join->n_recordings > 1 || recording->part == 1)
 		recording->part = 0;
 	for (size_t i = 1; i < join->n_inputs; i++)
@@ -165,7 +165,7 @@ static int put_recording(struct join *join)
 	return profile_writer_put(join->writer, &record);
 }
 
-/* Recorded is what one of them has; why others have not. */
+/* A stream counts as recorded if any input has it; the text names one input that lacks it. */
 static int put_stream(struct join *join, size_t number)
 {
 	struct record record = {.kind = RECORD_stream, .stream = {.stream = number}};
@@ -210,9 +210,9 @@ static int put_loss_kind(struct join *join, size_t number)
 	return 0;
 }
 
-/* --- what it was made of ---------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
-/* A profile that was merged before has sources itself. */
+/* An input that is a merged profile has sources of its own. */
 static int put_sources(struct join *join, const struct join_input *input)
 {
 	const struct summary *summary = &input->summary;

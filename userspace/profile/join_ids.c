@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join_ids.c: gives records of several profiles ids of one, and times of one clock. */
+/* join_ids.c: converts ids and times of several profiles to those of one. */
 /*
- * What the same definition has defined in several inputs has one id. Processes, threads and kernel
- * frames have no content that says that they are the same: they are if both inputs are files of one
- * recording, which gives them an id of its own.
+ * Equal definitions of several inputs get one id. Processes, threads and kernel frames cannot be
+ * compared by content. They are equal only if both inputs are files of one recording, which gives
+ * them a common id.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "join_parts.h"
 
 enum {
-	GAP = 1 << 16, /* an id may be so far beyond the number of those that are defined */
-	INTERNED_MAX = 1 << 21, /* definitions of a kind; then all are forgotten */
+	GAP = 1 << 16,          /* maximum by which an id may exceed the number of defined ids */
+	INTERNED_MAX = 1 << 21, /* definitions per kind; beyond it all are forgotten */
 };
 
 int join_ids_put(struct join_ids *ids, uint64_t id, uint64_t value)
@@ -48,7 +48,7 @@ static uint64_t *number_at(struct record *record, const struct field_info *field
 	return (uint64_t *)(void *)((char *)record + field->offset);
 }
 
-/* The number of a recording in a record; NULL: it has none. */
+/* The recording number in a record; NULL: none. */
 static uint64_t *recording_of(struct record *record)
 {
 	return record->kind == RECORD_process       ? &record->process.recording
@@ -71,7 +71,7 @@ int join_translate(struct join *join, struct join_input *input, struct record *r
 		if (field->ref == REF_none || !id)
 			continue;
 		*number = join_ids_get(&input->ids[field->ref], id);
-		/* Nobody did what an unknown thread did; anything else may be unknown. */
+		/* Events of unknown threads are useless; other references may be unknown. */
 		if (!*number && whose && (field->ref == REF_thread || field->ref == REF_process))
 			return -EBADMSG;
 	}
@@ -82,7 +82,7 @@ int join_translate(struct join *join, struct join_input *input, struct record *r
 	return 0;
 }
 
-/* What says that a definition is the same as another. */
+/* Equal definitions have equal keys. */
 struct definition_key {
 	uint64_t hash[2];
 };
@@ -94,7 +94,7 @@ static struct definition_key key_of(const void *data, size_t size, uint64_t more
 	return (struct definition_key){{map_hash(seed, data, size), map_hash(~seed, data, size)}};
 }
 
-/* false: nothing says it. */
+/* *made is false if the definition cannot be compared. */
 static int make_key(struct join *join, const struct join_input *input, const struct record *record,
 		    struct definition_key *out, bool *made)
 {
@@ -115,13 +115,13 @@ static int make_key(struct join *join, const struct join_input *input, const str
 	}
 	copy.string.id = 0; /* the first field of all of these */
 	err = codec_pack(join->codec, &copy, &join->packed);
-	/* Files of different machines may have one path. */
+	/* Different machines may have different files at one path. */
 	*out = key_of(join->packed.data, join->packed.size,
 		      copy.kind == RECORD_module && !copy.module.build_id.size ? recording : 0);
 	return err;
 }
 
-/* The id of the definition in the result. */
+/* Gets the definition's id in the result; *added: it is new. */
 static int intern(struct join *join, const struct join_input *input, const struct record *record,
 		  uint64_t *id, bool *added)
 {
@@ -151,7 +151,7 @@ int join_define(struct join *join, struct join_input *input, struct record *reco
 	bool added;
 	int err = join_translate(join, input, record);
 
-	/* In a profile of several recordings nothing says which one a kernel frame is of. */
+	/* In a profile of several recordings, the recording of a kernel frame is unknown. */
 	if (!err && record->kind == RECORD_kernel_frame && input->n_recordings > 2)
 		*common = 0;
 	err = err ? err : intern(join, input, record, &record->string.id, &added);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join_notes.c: what files of one recording say again, and sums that begin anew in each. */
+/* join_notes.c: merges sums and removes records that each file of a recording repeats. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,18 +12,18 @@ struct note_id {
 	uint64_t kind, owner_kind, owner, key;
 };
 
-/* A sum. */
+/* A sum over files of one recording. */
 struct total {
-	const struct join_input *input; /* that `last` is of */
+	const struct join_input *input; /* the input of `last` */
 	struct buffer last;             /* packed */
-	struct buffer base;             /* as the input before ended */
-	bool pending;                   /* `last` is not written yet */
+	struct buffer base;             /* the value at the end of the previous input */
+	bool pending;                   /* `last` is not yet written */
 };
 
 struct join_notes {
-	struct map *totals; /* struct note_id: struct total * */
-	struct map *said;   /* struct note_id: a hash of the last record */
-	struct map *ended;  /* {kind, id} of what ended: in which turn */
+	struct map *totals;   /* struct note_id: struct total * */
+	struct map *repeated; /* struct note_id: a hash of the last record */
+	struct map *ended;    /* {kind, id} of ended processes and threads: the turn */
 	uint64_t turn;
 	struct buffer packed, room;
 };
@@ -34,10 +34,10 @@ int join_notes_create(struct join_notes **out)
 
 	if (notes) {
 		notes->totals = map_create(sizeof(struct note_id));
-		notes->said = map_create(sizeof(struct note_id));
+		notes->repeated = map_create(sizeof(struct note_id));
 		notes->ended = map_create(2 * sizeof(uint64_t));
 	}
-	if (!notes || !notes->totals || !notes->said || !notes->ended) {
+	if (!notes || !notes->totals || !notes->repeated || !notes->ended) {
 		join_notes_free(notes);
 		return -ENOMEM;
 	}
@@ -59,7 +59,7 @@ void join_notes_free(struct join_notes *notes)
 	if (!notes)
 		return;
 	map_free_all(notes->totals, total_free);
-	map_free(notes->said);
+	map_free(notes->repeated);
 	map_free(notes->ended);
 	buffer_free(&notes->packed);
 	buffer_free(&notes->room);
@@ -74,27 +74,27 @@ static struct note_id id_of(const struct record *record)
 				carry_key(record, NULL)};
 }
 
-/* Was the last such record the same? */
+/* 1: the record repeats the last one with the same owner and key; 0: it does not; -ENOMEM. */
 static int take_repeated(struct join *join, const struct record *record)
 {
 	struct join_notes *notes = join->notes;
 	const struct note_id id = id_of(record);
 	struct record copy = *record;
-	uint64_t *said, hash;
+	uint64_t *repeated, hash;
 	bool added;
 	int err;
 
-	/* These come first in their records. */
+	/* `time` is the first field of all of these. */
 	if (carry_rules[record->kind].at_begin)
 		copy.period.time = 0;
 	err = codec_pack(join->codec, &copy, &notes->packed);
-	said = err ? NULL : map_put(notes->said, &id, &added);
-	if (!said)
+	repeated = err ? NULL : map_put(notes->repeated, &id, &added);
+	if (!repeated)
 		return err ? err : -ENOMEM;
 	hash = map_hash(map_seed(), notes->packed.data, notes->packed.size);
-	if (!added && *said == hash)
+	if (!added && *repeated == hash)
 		return 1;
-	*said = hash;
+	*repeated = hash;
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static struct total *total_get(struct join_notes *notes, const struct note_id *i
 	return place ? (struct total *)(uintptr_t)*place : NULL;
 }
 
-/* Makes the record what the recording had come to. */
+/* Replaces sums since the start of the file by sums since the start of the recording. */
 static int take_sum(struct join *join, const struct join_input *input, struct record *record)
 {
 	struct join_notes *notes = join->notes;
@@ -129,7 +129,7 @@ static int take_sum(struct join *join, const struct join_input *input, struct re
 		err = err ? err : sums_add(record, &base, &notes->room);
 	}
 	err = err ? err : codec_pack(join->codec, record, &total->last);
-	/* A thread that goes on is in a later file, too; a reader takes one such record of it. */
+	/* A running thread has another record in a later file, but readers accept only one. */
 	total->pending = record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
 	return err ? err : total->pending;
 }
@@ -150,7 +150,7 @@ static int take_exit(struct join_notes *notes, const struct record_exit *exit, u
 
 int join_note(struct join *join, const struct join_input *input, struct record *record)
 {
-	/* It says again what was under way when the file began, or whether calls were traced. */
+	/* A file repeats collections in progress at its start, and the state of call tracing. */
 	if (record->kind == RECORD_gc_begin)
 		return record->gc_begin.time - input->shift <= input->known;
 	if (record->kind == RECORD_call_window)
@@ -187,7 +187,7 @@ static bool keep_total(void *context, const void *key, uint64_t *value)
 	return false;
 }
 
-static bool keep_said(void *context, const void *key, uint64_t *value)
+static bool keep_repeated(void *context, const void *key, uint64_t *value)
 {
 	(void)value;
 	return !is_over(context, key);
@@ -204,7 +204,7 @@ static bool keep_ended(void *context, const void *key, uint64_t *value)
 void join_notes_turn(struct join_notes *notes)
 {
 	map_filter(notes->totals, keep_total, notes);
-	map_filter(notes->said, keep_said, notes);
+	map_filter(notes->repeated, keep_repeated, notes);
 	map_filter(notes->ended, keep_ended, notes);
 	notes->turn++;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join_plan.c: what the inputs of a merge are, and where each lies in time. */
+/* join_plan.c: reads what the inputs of a merge are and places them in time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 struct span {
 	size_t recording; /* number */
 	uint64_t begin, end;
-	uint64_t beyond; /* it may have ended so much earlier */
-	size_t input;    /* its place among the inputs */
+	uint64_t beyond; /* it may have ended this much earlier */
+	size_t input;    /* index of the input */
 };
 
-/* Without an end record the last time of any record counts: some are of what is to come. */
+/* Without an end record, the latest time of any record is the end; some times are in the future. */
 #define BEYOND_NS UINT64_C(1000000000)
 
-/* Of the facts the clocks take most room, and only the first is needed. */
+/* Frees strings early; find_times() frees the clocks, which take the most memory. */
 static int read_summary(struct join *join, struct join_input *input)
 {
 	struct summary *summary = &input->summary;
@@ -28,7 +28,7 @@ static int read_summary(struct join *join, struct join_input *input)
 	int err = join->open(join->context, input->index, &source);
 
 	err = err ? err : profile_reader_open(source, &reader);
-	/* Nothing but a beginning: a recorder was killed that had just begun. */
+	/* Empty: the recorder was killed just after it started. */
 	input->left_out = err == -ENODATA;
 	if (err)
 		return input->left_out ? 0 : err;
@@ -56,7 +56,7 @@ static void find_times(struct join_input *input)
 
 /* --- recordings ------------------------------------------------------------------------------ */
 
-/* The number of a recording, made if need be; 0: no memory. */
+/* The number of the recording with this id, added if necessary; 0: out of memory. */
 static size_t number_of(struct join *join, uint64_t id)
 {
 	struct join_recording *grown;
@@ -77,7 +77,7 @@ static const struct summary_source *sources(const struct join_input *input)
 	return (const struct summary_source *)(const void *)input->summary.sources.data;
 }
 
-/* Which recordings it is of: in a merged one several. */
+/* Numbers the recordings of an input; a merged profile has several. */
 static int number_recordings(struct join *join, struct join_input *input)
 {
 	const struct summary_source *all = sources(input);
@@ -108,7 +108,7 @@ static int number_recordings(struct join *join, struct join_input *input)
 	return number ? 0 : -ENOMEM;
 }
 
-/* All are numbered: what else is known of recordings, first of those that began first. */
+/* Counts the inputs of each recording and finds its clock offset, from its earliest input. */
 static void note_recordings(struct join *join)
 {
 	for (size_t i = 0; i < join->n_inputs; i++) {
@@ -132,7 +132,7 @@ static void note_recordings(struct join *join)
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-/* Those of which the time is not known come last, in the order given. */
+/* Inputs with unknown time come last, in the order given. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct join_input *x = a, *y = b;
@@ -144,7 +144,7 @@ static int by_begin(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* By how much each clock is shifted: spans without a recording are left out. */
+/* Computes the shift of each clock, which removes times without a recording. */
 static void lay_out(struct join *join)
 {
 	const struct join_input *first = join->inputs;
@@ -165,7 +165,7 @@ static void lay_out(struct join *join)
 	}
 }
 
-/* --- what is there twice ---------------------------------------------------------------------- */
+/* --- duplicates ------------------------------------------------------------------------------- */
 
 static int by_span(const void *a, const void *b)
 {
@@ -200,7 +200,7 @@ static int add_spans(const struct join *join, size_t i, struct buffer *spans)
 	return err;
 }
 
-/* -EEXIST: two inputs have one span of a recording. */
+/* -EEXIST: *input and *other have the same span of a recording. */
 static int check_spans(struct join *join, size_t *input, size_t *other)
 {
 	struct buffer buffer = {0};

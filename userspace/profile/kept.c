@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* kept.c: keeps the last part of a recording, and writes it as a profile. */
+/* kept.c: keeps the last part of a recording and writes it as a profile. */
 #include "kept.h"
 
 #include <errno.h>
@@ -26,14 +26,14 @@ struct segment {
 
 struct kept {
 	uint64_t ns, bytes;
-	struct buffer segments;         /* struct segment[], the oldest first */
-	struct carry *carry;            /* what was dropped */
-	struct profile_reader *dropped; /* the segment that is being dropped; NULL: none */
+	struct buffer segments;         /* struct segment[], oldest first */
+	struct carry *carry;            /* definitions and sums of dropped segments */
+	struct profile_reader *dropped; /* the segment being dropped; NULL: none */
 };
 
 /* --- segments ------------------------------------------------------------------------------- */
 
-/* Reads a segment without moving it: another process may read it, too. */
+/* Reads with pread(): another process may read the same descriptor. */
 struct segment_source {
 	struct source source;
 	int fd;
@@ -149,7 +149,7 @@ uint64_t kept_segment_bytes(const struct kept *kept)
 	return kept->bytes / SEGMENTS;
 }
 
-/* Is enough kept without the oldest one? The last is still being written. */
+/* Whether the oldest segment can be dropped. The last one is still being written. */
 static bool is_too_much(const struct kept *kept)
 {
 	const struct segment *all = segments(kept);
@@ -163,11 +163,11 @@ static bool is_too_much(const struct kept *kept)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		bytes += fstat(all[i].fd, &st) ? 0 : (uint64_t)st.st_size;
-	/* With what the one that is written will have. */
+	/* Reserve space for the segment being written. */
 	return kept->bytes && bytes + kept_segment_bytes(kept) > kept->bytes;
 }
 
-/* Takes some records of the oldest segment over: 1, 0 at its end, or a negative errno. */
+/* Moves some records of the oldest segment to `carry`: 1, 0 at its end, or a negative errno. */
 static int take_some(struct kept *kept)
 {
 	struct record record;
@@ -244,7 +244,7 @@ int kept_write(struct kept *kept, uint64_t number, const struct record *last, si
 		return err;
 	err = profile_writer_resume(writer, kept->carry, kept_since(kept), number);
 	kept->carry = NULL;
-	/* The next segment may have something by now. */
+	/* The recorder may already have written to the next segment. */
 	for (size_t i = 0; i < segment_count(kept) && segments(kept)[i].begin < end && !err; i++)
 		err = copy_segment(writer, &segments(kept)[i]);
 	for (size_t i = 0; i < count && !err; i++)

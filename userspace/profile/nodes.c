@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* nodes.c: which stacks a profile has defined: a frame, and the stack that called it. */
+/* nodes.c: the stacks that a profile has defined: a frame, and the stack that called it. */
 #include "nodes.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@ enum { FIRST_SLOTS = 1024 };
 struct node {
 	uint64_t parent;
 	uint32_t frame;
-	uint32_t number; /* of those that are remembered, from 1; 0: empty */
+	uint32_t number; /* among the remembered stacks, from 1; 0: empty */
 };
 
 struct nodes {
 	struct node *slots;
-	uint32_t n_slots; /* a power of two, at least twice as many as are in use */
+	uint32_t n_slots; /* a power of two, at least twice `count` */
 	uint32_t count;
-	uint64_t forgotten; /* ids before those that are remembered */
+	uint64_t forgotten; /* ids below the remembered ones */
 	uint64_t seed;
 };
 
@@ -49,7 +49,7 @@ void nodes_free(struct nodes *nodes)
 	free(nodes);
 }
 
-/* The slot of the node, or the empty one where it would go. */
+/* The slot of the node, or the empty slot for it. */
 static struct node *find(const struct nodes *nodes, uint64_t parent, uint32_t frame)
 {
 	const uint32_t mask = nodes->n_slots - 1;
@@ -97,7 +97,7 @@ uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *a
 
 	*added = false;
 	if (frame > UINT32_MAX)
-		return 0; /* each of them takes memory: there cannot be as many */
+		return 0; /* impossible: so many frames do not fit into memory */
 	node = find(nodes, parent, (uint32_t)frame);
 	if (node->number)
 		return nodes->forgotten + node->number;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* reader.c: hands back the records of a profile, whole or torn. */
+/* reader.c: returns the records of a profile, complete or torn. */
 /*
- * The file is read frame by frame, and a frame is decompressed and its checksum
- * compared before the first of its records is handed out: what the reader
- * returns is what a writer wrote, or a forgery that is well-formed.
+ * The file is read frame by frame. A frame is decompressed and its checksum verified before its
+ * first record is returned. So records are what a writer wrote, or a well-formed forgery.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,11 +14,11 @@
 #include "reader.h"
 
 #define INPUT_BYTES   (512 * 1024)
-#define FRAME_MAX     (64 << 20) /* plain bytes in one frame; a writer makes 256 KiB and a record */
-#define WINDOW_LOG    26         /* zstd may ask for so much memory (as a power of two) */
+#define FRAME_MAX     (64 << 20) /* plain bytes in one frame; writers make 256 KiB plus a record */
+#define WINDOW_LOG    26         /* memory that zstd may use, as a power of two */
 #define FIRST_PLAIN   (512 * 1024)
-#define HEADER_MIN    18 /* bytes from which zstd tells a frame's content size */
-#define HEADER_FRAME  64 /* a file that ends before so many bytes may be a cut-off profile */
+#define HEADER_MIN    18 /* bytes that zstd needs for a frame's content size */
+#define HEADER_FRAME  64 /* a shorter file may be a truncated profile */
 #define FORMAT_MAGIC  "gcprof"
 #define FORMAT_NUMBER 1
 
@@ -31,15 +30,15 @@ struct profile_reader {
 	struct codec *codec;
 	char *input_data;
 	ZSTD_inBuffer input;
-	struct buffer plain;   /* the frame being handed out */
-	struct cursor records; /* what is left of it */
+	struct buffer plain;   /* the current frame */
+	struct cursor records; /* the rest of it */
 	uint64_t consumed;     /* bytes of the file up to the end of this frame */
 	uint64_t chunk_next;   /* sequence that the next chunk must have */
-	bool open;             /* the header has been handed out */
+	bool open;             /* the header was returned */
 	bool ended;            /* the last record was an end record */
 	bool done;
-	uint64_t frequency;     /* of the timer; 0: unknown */
-	struct cpu_shares *cpu; /* what timer samples of this chunk stand for */
+	uint64_t frequency;     /* of the timer, Hz; 0: unknown */
+	struct cpu_shares *cpu; /* weights of this chunk's timer samples */
 	struct profile_status status;
 };
 
@@ -52,7 +51,7 @@ static ssize_t refill(struct profile_reader *reader)
 	return n;
 }
 
-/* Makes room for a frame at once if it says how large it is: zstd then needs no copy. */
+/* Reserves the whole frame's size if it is known, so that zstd needs no copy. */
 static int expect_frame(struct profile_reader *reader)
 {
 	const char *at = reader->input_data + reader->input.pos;
@@ -67,7 +66,7 @@ static int expect_frame(struct profile_reader *reader)
 	return buffer_reserve(&reader->plain, size ? size : 1);
 }
 
-/* Lets zstd go on: *hint is 0 at the end of a frame. A negative errno, or a frame_result. */
+/* Decompresses more; *hint is 0 at the end of a frame. A negative errno, or a frame_result. */
 static int decompress_some(struct profile_reader *reader, size_t *hint)
 {
 	ZSTD_outBuffer output;
@@ -88,7 +87,7 @@ static int decompress_some(struct profile_reader *reader, size_t *hint)
 	return FRAME_OK;
 }
 
-/* Reads one whole frame into `plain`. A negative errno, or a frame_result. */
+/* Reads one complete frame into `plain`. A negative errno, or a frame_result. */
 static int read_frame(struct profile_reader *reader)
 {
 	bool begun = false;
@@ -119,7 +118,7 @@ static int read_frame(struct profile_reader *reader)
 	return reader->plain.size > FRAME_MAX ? FRAME_BAD : FRAME_OK;
 }
 
-/* Ends the reading in this state. */
+/* Ends reading in this state. */
 static int stop(struct profile_reader *reader, enum profile_state state)
 {
 	reader->done = true;
@@ -140,8 +139,8 @@ static bool next_payload(struct cursor *records, uint64_t *code, struct cursor *
 	return true;
 }
 
-/* A chunk begins: what its timer samples stand for is at its end. What is wrong with a record is
- * found when its turn comes. */
+/* Reads the weights of a new chunk's timer samples, which are at its end. Ignores invalid records;
+ * next_in_frame() finds them. */
 static int look_ahead(struct profile_reader *reader)
 {
 	struct cursor records = reader->records, payload;
@@ -161,7 +160,7 @@ static int look_ahead(struct profile_reader *reader)
 	return err;
 }
 
-/* What a record says of those that follow, and they of it. */
+/* Tracks what affects later records, and fills in the time that a timer sample stands for. */
 static int relate(struct profile_reader *reader, struct record *record)
 {
 	if (record->kind == RECORD_chunk)
@@ -173,7 +172,7 @@ static int relate(struct profile_reader *reader, struct record *record)
 	return 0;
 }
 
-/* The rules between records: one header, chunks in sequence, nothing outside of a chunk. */
+/* Rules between records: one header, chunks in sequence, no record outside of a chunk. */
 static bool fits(struct profile_reader *reader, const struct record *record)
 {
 	if (record->kind == RECORD_header)
@@ -187,7 +186,7 @@ static bool fits(struct profile_reader *reader, const struct record *record)
 	return true;
 }
 
-/* The next known record of the frame: 1, 0 at its end, -EBADMSG if it makes no sense, -ENOMEM. */
+/* The next known record of the frame: 1, 0 at its end, -EBADMSG if it is invalid, -ENOMEM. */
 static int next_in_frame(struct profile_reader *reader, struct record *record)
 {
 	while (reader->records.at < reader->records.end) {
@@ -212,7 +211,7 @@ static int next_in_frame(struct profile_reader *reader, struct record *record)
 	return 0;
 }
 
-/* A frame with content begins with a chunk record; only frames that hold nothing need not. */
+/* A frame must begin with a chunk record unless it is empty. */
 static bool begins_chunk(const struct profile_reader *reader)
 {
 	struct cursor records = cursor_make(reader->plain.data, reader->plain.size);
@@ -221,7 +220,7 @@ static bool begins_chunk(const struct profile_reader *reader)
 	return !reader->plain.size || (cursor_varint(&records, &code) && code == RECORD_chunk);
 }
 
-/* Goes on to the next frame: 1, 0 when the reading is over, or a negative errno. */
+/* Advances to the next frame: 1, 0 at the end, or a negative errno. */
 static int next_frame(struct profile_reader *reader)
 {
 	int result = read_frame(reader);
@@ -238,7 +237,7 @@ static int next_frame(struct profile_reader *reader)
 	return 1;
 }
 
-/* All records of the frame were read: it counts. */
+/* Counts a frame of which all records were read. */
 static void finish_frame(struct profile_reader *reader)
 {
 	reader->status.bytes = reader->consumed;
@@ -253,7 +252,7 @@ int profile_reader_next(struct profile_reader *reader, struct record *record)
 		int result;
 
 		if (!reader->open) {
-			/* The header was decoded when the profile was opened: here it is again. */
+			/* Opening already decoded the header; return it now. */
 			reader->records = cursor_make(reader->plain.data, reader->plain.size);
 			result = next_in_frame(reader, record);
 			reader->open = true;

@@ -27,7 +27,7 @@ static void put_hex(FILE *out, struct bytes bytes)
 	putc('"', out);
 }
 
-/* The fields that hold no text. */
+/* BYTES fields that do not contain text. */
 static bool is_binary(const struct record *record, const struct field_info *field)
 {
 	return (record->kind == RECORD_module &&

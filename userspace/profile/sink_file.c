@@ -37,7 +37,7 @@ static int file_close(struct sink *sink)
 	struct sink_file *file = (struct sink_file *)sink;
 	int err = 0;
 
-	/* EINTR: the descriptor is gone all the same, and nothing can be done again. */
+	/* EINTR: the descriptor is closed nevertheless; retrying is wrong. */
 	if (file->owned && close(file->fd) && errno != EINTR)
 		err = -errno;
 	free(file);

@@ -17,7 +17,7 @@ struct source {
 /* "-" is the standard input. */
 int source_file_open(const char *path, struct source **out);
 
-/* Takes over the descriptor, also when it fails. */
+/* Takes over the descriptor, even on failure. */
 int source_fd_open(int fd, struct source **out);
 
 /* `data` is borrowed until close. */

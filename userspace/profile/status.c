@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* status.c: says in words why a profile cannot be read, or is not whole. */
+/* status.c: explains why a profile cannot be read or is incomplete. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* summary.c: the facts about a recording that a profile tells, without its events. */
+/* summary.c: reads the facts about a recording from a profile, without its events. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #define CLOCK_MAX   (1 << 20)
 #define SOURCES_MAX (1 << 16)
 
-/* Strings that are kept: what a recording calls its runtimes it says at the start. */
+/* Limits for kept strings: names of runtimes come at the start of a profile. */
 #define STRINGS_MAX 16384
 #define STRING_MAX  512
 
-/* A copy that ends with a zero; a text that holds one ends there. */
+/* A zero-terminated copy; ends at the first zero in the text. */
 static char *copy(struct bytes text)
 {
 	return strndup(text.size ? text.data : "", text.size < TEXT_MAX ? text.size : TEXT_MAX);
@@ -126,7 +126,7 @@ static int add_runtime(struct summary *summary, const struct record_runtime *rec
 
 	key.size = (size_t)snprintf(name, sizeof(name), "%s %s", find_string(summary, record->name),
 				    find_string(summary, record->version));
-	/* Several processes may have it. */
+	/* Several processes may have the same one. */
 	for (size_t i = 0; i < pairs->size / sizeof(*known); i++)
 		if (!strcmp(known[i].key, name) && !strcmp(known[i].value, note))
 			return 0;
@@ -179,7 +179,7 @@ static void note_time(struct summary *summary, const struct record *record)
 	}
 }
 
-/* The end of the last window of a recording; NULL: there are too many, or no memory. */
+/* The end of the last window of a recording; NULL: too many recordings, or out of memory. */
 static uint64_t *window_end(struct summary *summary, uint64_t recording)
 {
 	const uint64_t none = 0;
@@ -191,7 +191,7 @@ static uint64_t *window_end(struct summary *summary, uint64_t recording)
 	return (uint64_t *)(void *)summary->window_ends.data + recording;
 }
 
-/* Windows that cannot be are left out. */
+/* Ignores impossible windows. */
 static void add_window(struct summary *summary, const struct record_call_window *window)
 {
 	uint64_t *end = window_end(summary, window->recording);
@@ -220,7 +220,7 @@ static void add_end(struct summary *summary, const struct record_end *end)
 	summary->end = *end;
 	summary->has_end = true;
 	add_rest(summary, 0, end->time);
-	/* Of several files of one recording the last one's counts. */
+	/* Of several files of one recording, the last one counts. */
 	for (size_t i = 0; i < count; i++) {
 		bool last = true;
 
@@ -314,14 +314,14 @@ void summary_free(struct summary *summary)
 	}
 }
 
-/* When the others were read, in the middle of the bracket. */
+/* When the other clocks were read: the middle of the bracket, relative to that of `base`. */
 static double middle(const struct record_clock *clock, const struct record_clock *base)
 {
 	return (double)(int64_t)(clock->before - base->before) +
 	       ((double)(clock->after - clock->before) - (double)(base->after - base->before)) / 2;
 }
 
-/* How far the time stamp counter strays from a constant rate. */
+/* Measures how far the time stamp counter strays from a constant rate. */
 static void measure_tsc(const struct record_clock *all, size_t n, struct summary_clock *out)
 {
 	double elapsed = middle(&all[n - 1], &all[0]);

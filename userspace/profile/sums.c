@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* sums.c: records whose figures are sums since a recording began: what they grew by, and back. */
+/* sums.c: subtracts and adds records whose figures are sums since the start of a recording. */
 #include "sums.h"
 
 #include <errno.h>
@@ -12,20 +12,20 @@ bool sums_are_in(enum record_kind kind)
 	       kind == RECORD_usage;
 }
 
-/* What is done with each figure and that of the base. */
+/* Combines a figure with that of the base. */
 struct operation {
 	void (*sum)(uint64_t *sum, uint64_t base);
 	void (*longest)(uint64_t *longest, uint64_t base);
 };
 
-/* A sum that became less began anew. */
+/* A sum that became smaller was restarted. */
 static void subtract(uint64_t *sum, uint64_t base)
 {
 	if (*sum >= base)
 		*sum -= base;
 }
 
-/* Longest so far; it is unknown (0) how long the longest since then was, if it is the same. */
+/* If the maximum has not grown, the maximum since the base is unknown (0). */
 static void since(uint64_t *longest, uint64_t base)
 {
 	if (*longest <= base)
@@ -50,14 +50,14 @@ static const struct operation addition = {add, longer};
 
 enum { BUCKETS = 160, PAIR_MAX = 2 * VARINT_MAX };
 
-/* A place in a histogram. */
+/* A position in a histogram. */
 struct buckets {
 	struct cursor rest;
-	uint64_t number, count; /* the pair at hand; number BUCKETS: there is none */
+	uint64_t number, count; /* the current pair; number BUCKETS: end */
 	bool begun;
 };
 
-/* A pair that makes no sense ends it. */
+/* An invalid pair ends the histogram. */
 static void next_bucket(struct buckets *at)
 {
 	uint64_t step;
@@ -78,13 +78,13 @@ static struct buckets first_bucket(struct bytes histogram)
 	return at;
 }
 
-/* From how many ns on. */
+/* The shortest duration in a bucket, ns. */
 static uint64_t bucket_begin(uint64_t number)
 {
 	return number < 4 ? number : (4 + number % 4) << (number / 4 - 1);
 }
 
-/* *longest: where the last bucket begins. */
+/* *longest: where the last nonempty bucket begins, ns. */
 static int combine_histograms(const struct operation *operation, struct bytes *histogram,
 			      struct bytes base, struct buffer *room, uint64_t *longest)
 {

@@ -18,7 +18,7 @@ bool sums_are_in(enum record_kind kind);
  */
 int sums_subtract(struct record *record, const struct record *base, struct buffer *room);
 
-/* Adds those of `base`, which came before; of the longest the longer one. */
+/* Adds the sums of `base`, an earlier record; keeps the larger maximum. Otherwise the same. */
 int sums_add(struct record *record, const struct record *base, struct buffer *room);
 
 #endif

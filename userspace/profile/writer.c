@@ -11,11 +11,11 @@
 #include "intern.h"
 #include "writer.h"
 
-/* One chunk holds about this much before compression; more would not compress better by much. */
+/* Size of a chunk before compression; larger ones would compress little better. */
 #define CHUNK_BYTES (256 * 1024)
 
-/* Of zstd. Where most bytes are stacks, chunks of this length take half the room of level 1 and
- * 1.4 times its time; level 3 takes twice its time and no less room. */
+/* Level of zstd. If most bytes are stacks, level 2 produces half the size of level 1 in 1.4 times
+ * its time. Level 3 takes twice the time of level 1 and saves no more. */
 #define FORMAT_LEVEL  2
 #define FORMAT_MAGIC  "gcprof"
 #define FORMAT_NUMBER 1
@@ -28,21 +28,21 @@ struct profile_writer {
 	struct intern intern;
 	writer_watch *watch; /* sees all records; may be NULL */
 	void *watcher;
-	struct carry *carry; /* of a recording that goes on in other files; NULL: it does not */
+	struct carry *carry; /* if the recording continues in other files, else NULL */
 	ZSTD_CCtx *zstd;
 	struct cpu_sums *cpu;
-	uint64_t tick_ns;    /* between two ticks of the timer */
-	struct buffer plain; /* the open chunk; empty if there is none */
+	uint64_t tick_ns;    /* between two timer ticks */
+	struct buffer plain; /* the open chunk; empty: none */
 	struct buffer packed;
-	uint64_t chunks; /* begun so far */
+	uint64_t chunks; /* begun in this file */
 	uint64_t written;
-	uint64_t part;      /* number of the file among those of the recording, from 1 */
-	bool whole;         /* a chunk is written when it is flushed */
-	uint64_t last_time; /* the last TIME seen: the base of a chunk that begins without one */
+	uint64_t part;      /* number of the file in the recording, from 1 */
+	bool whole;         /* only a flush ends a chunk */
+	uint64_t last_time; /* last TIME seen: the base of the next chunk */
 	int error;          /* the first failure; nothing is written after it */
 };
 
-/* Remembers the first error, and returns it from then on. */
+/* Remembers the first error and returns it from then on. */
 static int fail(struct profile_writer *writer, int err)
 {
 	if (err && !writer->error)
@@ -57,13 +57,13 @@ static int put_cpu_time(void *context, const struct record *record)
 	return codec_encode(writer->codec, record, &writer->plain);
 }
 
-/* At the end of a chunk: what its timer samples stand for. */
+/* Puts the weight of the chunk's timer samples, at its end. */
 static int put_cpu_times(struct profile_writer *writer)
 {
 	return cpu_sums_divide(writer->cpu, writer->tick_ns, put_cpu_time, writer);
 }
 
-/* Compresses what has gathered into one frame and hands it to the sink. */
+/* Compresses the open chunk into one frame and writes it to the sink. */
 static int write_frame(struct profile_writer *writer)
 {
 	int err = put_cpu_times(writer);
@@ -79,7 +79,7 @@ static int write_frame(struct profile_writer *writer)
 	size = ZSTD_compress2(writer->zstd, writer->packed.data, bound, writer->plain.data,
 			      writer->plain.size);
 	if (ZSTD_isError(size))
-		return -ENOMEM; /* the only way left: the bound and the parameters are right */
+		return -ENOMEM; /* the only possible error: bound and parameters are valid */
 	err = writer->sink->write(writer->sink, writer->packed.data, size);
 	if (err)
 		return err;
@@ -173,7 +173,7 @@ static int begin_chunk(struct profile_writer *writer)
 	return codec_encode(writer->codec, &record, &writer->plain);
 }
 
-/* A record as it is to stand in the file. */
+/* Puts a record into the file unchanged. */
 static int put_plain(void *context, const struct record *record)
 {
 	struct profile_writer *writer = context;
@@ -182,7 +182,7 @@ static int put_plain(void *context, const struct record *record)
 	record_time(record, &writer->last_time);
 	if (!writer->plain.size)
 		err = begin_chunk(writer);
-	/* Nothing stands behind the end. */
+	/* The end record must be the last. */
 	if (!err && record->kind == RECORD_end)
 		err = put_cpu_times(writer);
 	if (!err)
@@ -251,7 +251,7 @@ int profile_writer_copy(struct profile_writer *writer, const struct record *reco
 	case RECORD_chunk:
 		return profile_writer_flush(writer);
 	case RECORD_cpu:
-		/* A reader finds it out again. */
+		/* Readers recompute it. */
 		sample = *record;
 		sample.cpu.ns = 0;
 		return profile_writer_put(writer, &sample);
@@ -260,7 +260,7 @@ int profile_writer_copy(struct profile_writer *writer, const struct record *reco
 	}
 }
 
-/* Ends the file and begins another one. */
+/* Ends the file and starts another one. */
 static int change_file(struct profile_writer *writer, struct sink *sink, uint64_t time)
 {
 	int err = profile_writer_flush(writer);
@@ -316,7 +316,7 @@ int profile_writer_close(struct profile_writer *writer)
 	return err ? err : closed;
 }
 
-/* Writes the definition of what has just got its id. */
+/* Writes the definition of a newly assigned id; returns the id. */
 static uint64_t define(struct profile_writer *writer, uint64_t id, bool added,
 		       const struct record *record)
 {
@@ -385,7 +385,7 @@ uint64_t profile_writer_kernel(struct profile_writer *writer, uint64_t address)
 	struct record record = {.kind = RECORD_kernel_frame};
 	bool added = false;
 
-	/* The address itself would tell every reader where the kernel lies. */
+	/* The record omits the address, which would reveal the kernel's location. */
 	record.kernel_frame.id = intern_kernel(&writer->intern, address, &added);
 	return define(writer, record.kernel_frame.id, added, &record);
 }
