@@ -207,7 +207,7 @@ close_to() { # EXPECTED FOUND
 	grep -q 'already pushed with another service' <<<"$output"
 }
 
-@test "client is killed: another push adds the missing rows" {
+@test "long: client is killed: another push adds the missing rows" {
 	small_blocks
 	whole=$(push many.data 2>&1 | sed -n 's/.*pushed \([0-9]*\) rows.*/\1/p')
 	[ "$whole" -gt 300 ] # 30 blocks
@@ -248,7 +248,7 @@ has_blocks() { # COUNT CLIENT
 	agrees many.data
 }
 
-@test "responses are lost: no row is stored twice" {
+@test "long: responses are lost: no row is stored twice" {
 	small_blocks
 	for when in 7 20 31; do
 		strace -qq -f -o trace -e trace=recvfrom -e inject=recvfrom:error=ECONNRESET:when=$when \
@@ -261,7 +261,7 @@ has_blocks() { # COUNT CLIENT
 	done
 }
 
-@test "missing hourly sums of a block are added" {
+@test "long: missing hourly sums of a block are added" {
 	small_blocks
 	ask_server 'DROP TABLE hourly_of_samples'
 	push many.data
@@ -352,7 +352,7 @@ has_blocks() { # COUNT CLIENT
 }
 
 @test "profile that is still being written is refused, a truncated one is pushed" {
-	head -c $(($(stat -L -c %s known.data) * 2 / 3)) known.data >part.data
+	head -c $(($(stat -L -c %s many.data) * 2 / 3)) many.data >part.data
 	touch -d '1 hour' part.data
 	run -1 push part.data
 	grep -q 'still being written' <<<"$output"
@@ -396,7 +396,7 @@ has_blocks() { # COUNT CLIENT
 
 @test "server is down: profiles stay in the spool, one per file of --rotate" {
 	kill_server
-	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/known"
+	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/churn" --seconds 2
 	grep -q "profiles in spool are pushed with the next one" record.log
 	set -- part-*.data
 	[ $# -ge 3 ]
