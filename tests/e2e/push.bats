@@ -197,6 +197,20 @@ close_to() { # EXPECTED FOUND
 	agrees names.data
 }
 
+@test "report --from prints no control characters that somebody stored in the server" {
+	push known.data
+	ask_server "INSERT INTO functions SELECT service, day + 1, function, runtime, module,
+		concat('\\x1b]0;title\\x07\\xe2\\x80\\xae', name), file, line FROM functions"
+	ask_server 'OPTIMIZE TABLE functions FINAL'
+	same stored "$(ask_server "SELECT count() > 0 FROM functions WHERE startsWith(name, '\\x1b')")" 1
+	"$GCPROF" report --from "$url" >text
+	grep -qiF '\x1b]0;title\x07' text
+	"$GCPROF" report --from "$url" --json >json
+	for file in text json; do
+		run -1 grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae' "$file"
+	done
+}
+
 @test "labels are checked, and the service of a pushed profile cannot change" {
 	run -2 push --label 'a b=c' known.data
 	grep -q 'expected NAME=VALUE' <<<"$output"
