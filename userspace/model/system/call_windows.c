@@ -13,7 +13,8 @@
 /* Used in place of a process id, per recording. */
 #define POOL(recording) \
 	(UINT64_MAX - 2 * (recording)) /* processes with less than CPU_MIN in windows */
-#define SUMS(recording) (UINT64_MAX - 2 * (recording)-1) /* all processes */
+#define SUMS(recording) (UINT64_MAX - 2 * (recording)-1)            /* all processes */
+#define LISTS           (UINT64_MAX - 2 * (uint64_t)RECORDINGS_MAX) /* all recordings */
 
 #define CALL_NONE (CALL_ALL - 1) /* as a call number: the set itself */
 
@@ -37,15 +38,22 @@
 /* With few samples, their variance is raised by this divided by their number. */
 #define FEW 3
 
-/* Estimates of one call over all processes. */
+/* Estimates of one call over all processes of a recording. */
 struct call_sum {
-	double more[CALL_FIGURES]; /* in the gaps */
+	const struct window_set *set; /* the recording */
+	struct call_sum *next;        /* same call, another recording */
+	double more[CALL_FIGURES];    /* in the gaps */
 	/* Sums over the samples: squares, and products with the CPU time of their gaps. */
 	double squares[CALL_FIGURES], products[CALL_FIGURES];
 	double sample[CALL_FIGURES]; /* latest sample, and its number */
 	uint64_t number;
 	double uncertainty[CALL_FIGURES]; /* uncertainty of the cost of tracing */
 	double traced[CALL_FIGURES];
+};
+
+/* One call in all recordings that have it. */
+struct call_list {
+	struct call_sum *first;
 };
 
 /* One call in one process. */
@@ -92,6 +100,24 @@ static struct window_set *set_find(const struct call_windows *windows, uint64_t 
 	return item_get(windows, SUMS(recording), CALL_NONE, 0);
 }
 
+/* The sum of a call over all processes of a recording. NULL: no memory. */
+static struct call_sum *sum_get(const struct call_windows *windows, const struct window_set *set,
+				uint64_t call)
+{
+	struct call_sum *sum = item_get(windows, SUMS(set->recording), call, sizeof(*sum));
+	struct call_list *list;
+
+	if (!sum || sum->set)
+		return sum;
+	list = item_get(windows, LISTS, call, sizeof(*list));
+	if (!list)
+		return NULL;
+	sum->set = set;
+	sum->next = list->first;
+	list->first = sum;
+	return sum;
+}
+
 /* NULL: no memory. */
 static struct window_set *set_get(struct call_windows *windows, uint64_t recording)
 {
@@ -103,7 +129,7 @@ static struct window_set *set_get(struct call_windows *windows, uint64_t recordi
 	if (!set)
 		return NULL;
 	set->recording = recording;
-	set->all = item_get(windows, SUMS(set->recording), CALL_ALL, sizeof(*set->all));
+	set->all = sum_get(windows, set, CALL_ALL);
 	set->pool = item_get(windows, POOL(set->recording), CALL_ALL, sizeof(*set->pool));
 	if (!set->all || !set->pool)
 		return NULL;
@@ -125,7 +151,7 @@ static int add_calls(struct call_windows *windows, struct window_set *set, uint6
 {
 	struct window_process *process = item_get(windows, id, CALL_ALL, sizeof(*process));
 	struct window_total *total = item_get(windows, id, call, sizeof(*total));
-	struct call_sum *sum = item_get(windows, SUMS(set->recording), call, sizeof(*sum));
+	struct call_sum *sum = sum_get(windows, set, call);
 
 	if (!process || !total || !sum)
 		return -ENOMEM;
@@ -334,13 +360,14 @@ static double variance(const struct window_set *windows, const struct call_sum *
 }
 
 /* Adds the estimate for a call in the gaps of one recording, where `traced` were traced. */
-static bool estimate_set(const struct window_set *set, const struct call_sum *sum,
-			 enum call_figure figure, double traced, struct tally *out)
+static bool estimate_sum(const struct call_sum *sum, enum call_figure figure, double traced,
+			 struct tally *out)
 {
+	const struct window_set *set = sum->set;
 	struct tally tally = {0};
 	double uncertainty;
 
-	if (set->gaps_ns <= 0 || set->gaps <= 0 || !sum)
+	if (set->gaps_ns <= 0 || set->gaps <= 0)
 		return false;
 	tally.value = sum->more[figure];
 	uncertainty = sum->uncertainty[figure];
@@ -355,20 +382,18 @@ static bool estimate_set(const struct window_set *set, const struct call_sum *su
 bool call_windows_estimate(const struct call_windows *windows, uint64_t call,
 			   enum call_figure figure, double traced, struct estimate *out)
 {
+	const struct call_list *list = item_get(windows, LISTS, call, 0);
+	const struct call_sum *first = list ? list->first : NULL;
 	struct tally tally = {0};
 	double all = 0;
 	bool any = false;
 
-	for (const struct window_set *set = windows->sets; set; set = set->next) {
-		const struct call_sum *sum = item_get(windows, SUMS(set->recording), call, 0);
+	for (const struct call_sum *sum = first; sum; sum = sum->next)
+		all += sum->traced[figure];
+	for (const struct call_sum *sum = first; sum; sum = sum->next) {
+		double share = all > 0 ? sum->traced[figure] / all : 1;
 
-		all += sum ? sum->traced[figure] : 0;
-	}
-	for (const struct window_set *set = windows->sets; set; set = set->next) {
-		const struct call_sum *sum = item_get(windows, SUMS(set->recording), call, 0);
-		double share = sum && all > 0 ? sum->traced[figure] / all : 1;
-
-		any |= estimate_set(set, sum, figure, traced * share, &tally);
+		any |= estimate_sum(sum, figure, traced * share, &tally);
 	}
 	if (!any)
 		return false;
