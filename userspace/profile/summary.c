@@ -139,8 +139,9 @@ static int add_source(struct summary *summary, const struct record_source *recor
 					copy(record->command)};
 	int err = -ENOMEM;
 
-	if (source.path && source.host && source.command &&
-	    summary->sources.size / sizeof(source) < SOURCES_MAX)
+	if (summary->sources.size / sizeof(source) >= SOURCES_MAX)
+		err = -EBADMSG;
+	else if (source.path && source.host && source.command)
 		err = buffer_append(&summary->sources, &source, sizeof(source));
 	if (!err)
 		return 0;
@@ -204,12 +205,15 @@ static void add_window(struct summary *summary, const struct record_call_window 
 	*end = window->end;
 }
 
+/* A recording lasted until `time` at least. */
 static void add_rest(struct summary *summary, uint64_t recording, uint64_t time)
 {
-	const uint64_t *end = window_end(summary, recording);
+	uint64_t *end = window_end(summary, recording);
 
-	if (end && *end && time > *end)
-		summary->tracing.untraced_ns += time - *end;
+	if (!end || !*end || time <= *end)
+		return;
+	summary->tracing.untraced_ns += time - *end;
+	*end = time;
 }
 
 static void add_end(struct summary *summary, const struct record_end *end)
@@ -220,15 +224,8 @@ static void add_end(struct summary *summary, const struct record_end *end)
 	summary->end = *end;
 	summary->has_end = true;
 	add_rest(summary, 0, end->time);
-	/* Of several files of one recording, the last one counts. */
-	for (size_t i = 0; i < count; i++) {
-		bool last = true;
-
-		for (size_t j = i + 1; j < count && last; j++)
-			last = sources[j].record.recording != sources[i].record.recording;
-		if (last)
-			add_rest(summary, sources[i].record.recording, sources[i].record.end);
-	}
+	for (size_t i = 0; i < count; i++)
+		add_rest(summary, sources[i].record.recording, sources[i].record.end);
 }
 
 static int add_record(struct summary *summary, const struct record *record)
