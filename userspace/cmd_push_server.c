@@ -54,8 +54,7 @@ int server_check(const char *url, const struct option_list *labels)
 		if (!name || text[name] != '=' || size == name + 1 ||
 		    size > name + 1 + LABEL_VALUE_MAX) {
 			log_error("--label %s: expected NAME=VALUE, with a name of letters, digits "
-				  "and "
-				  "\"_\", and a value of 1 to %d bytes",
+				  "and \"_\", and a value of 1 to %d bytes",
 				  text, LABEL_VALUE_MAX);
 			return -EINVAL;
 		}

@@ -96,7 +96,7 @@ static int remove_task(const void *path, char *text, size_t size)
 
 /* Removes the oldest files so that all, with another one of this size, are within --rotate-limit.
  */
-static int keep_limit(struct recording *recording, uint64_t size)
+static int remove_oldest(struct recording *recording, uint64_t size)
 {
 	struct rotation *rotation = &recording->rotation;
 	uint64_t *sizes, limit = recording->options.rotate_limit;
@@ -170,7 +170,7 @@ static int open_next(struct recording *recording, uint64_t time, struct sink **s
 		log_info("%s is complete: %.2f s, %s", path,
 			 (double)(time - file_begin(recording)) / 1e9, size);
 	free(path);
-	return err ? err : keep_limit(recording, bytes);
+	return err ? err : remove_oldest(recording, bytes);
 }
 
 /* Everything before the split is written: continues in the next file. */

@@ -145,12 +145,10 @@ static int add_header(struct curl_slist **list, const char *name, const char *va
 	return longer ? 0 : -ENOMEM;
 }
 
-static int make_headers(struct http *http, const struct http_server *server,
-			struct curl_slist **list)
+static int make_headers(const struct http_server *server, struct curl_slist **list)
 {
 	int err = add_header(list, "X-ClickHouse-User", server->user ? server->user : "default");
 
-	(void)http;
 	if (!err && server->password)
 		err = add_header(list, "X-ClickHouse-Key", server->password);
 	if (!err)
@@ -184,8 +182,7 @@ static int set_up(struct http *http, const struct http_server *server)
 	lib.curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	if (server->ca_file)
 		lib.curl_easy_setopt(curl, CURLOPT_CAINFO, server->ca_file);
-	if (make_headers(http, server, &http->headers) ||
-	    make_headers(http, server, &http->packed_headers))
+	if (make_headers(server, &http->headers) || make_headers(server, &http->packed_headers))
 		return -ENOMEM;
 	return add_header(&http->packed_headers, "Content-Encoding", "gzip");
 }
