@@ -12,6 +12,8 @@
 #include "emit.h"
 #include "filter.h"
 
+extern uint64_t traced_ns;
+
 #define CPU_UNCOUNTED_MAX 20000000 /* ns: more than the longest tick, at 100 Hz */
 
 /* The run queue of the thread's last CPU; NULL: unknown. */
@@ -60,6 +62,7 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	const struct call_cpu zero = {};
 	uint32_t process = state->process;
 	struct call_cpu *cpu;
+	bool traced = calls_traced(calls_epoch);
 	uint64_t ns, before;
 
 	if (!config.governed)
@@ -68,6 +71,10 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	if (ns <= *(volatile uint64_t *)&state->cpu_ns)
 		return;
 	before = __sync_lock_test_and_set(&state->cpu_ns, ns);
+	if (ns <= before)
+		return;
+	if (traced)
+		__sync_fetch_and_add(&traced_ns, ns - before);
 	cpu = bpf_map_lookup_elem(&call_cpus, &process);
 	if (!cpu) {
 		bpf_map_update_elem(&call_cpus, &process, &zero, BPF_NOEXIST);
@@ -75,10 +82,8 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	}
 	if (!cpu)
 		loss_count(LOSS_PROCESS_STATE);
-	else if (ns > before)
-		__sync_fetch_and_add(calls_traced(calls_epoch) ? &cpu->traced_ns
-							       : &cpu->untraced_ns,
-				     ns - before);
+	else
+		__sync_fetch_and_add(traced ? &cpu->traced_ns : &cpu->untraced_ns, ns - before);
 }
 
 #endif

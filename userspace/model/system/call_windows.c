@@ -27,6 +27,8 @@
  */
 #define CACHE_SHARE     0.1
 #define CACHE_TIMES_MAX 2
+/* A call that takes as long on average, ns, waits: wall time is the better scale. */
+#define WAITING_NS 1e5
 /* ns of CPU time in windows. With less, a process is counted with its next window. */
 #define CPU_MIN 1e6
 /*
@@ -67,6 +69,10 @@ struct window_process {
 	uint64_t traced, untraced; /* CPU time so far, ns */
 	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
 	double pooled;             /* CPU time in gaps while it was in the pool */
+	/* Wall time of the recording's windows and gaps up to the last sample, and of windows that
+	 * count again. */
+	double wall_traced, wall_gaps, wall_kept;
+	bool met, alone;           /* it had CPU time; it is not in the pool any more */
 	double more[CALL_FIGURES]; /* estimate for the other gaps */
 	struct window_total *totals;
 	struct window_process *next; /* in the list of processes with recent CPU time */
@@ -133,6 +139,7 @@ static struct window_set *set_get(struct call_windows *windows, uint64_t recordi
 	set->pool = item_get(windows, POOL(set->recording), CALL_ALL, sizeof(*set->pool));
 	if (!set->all || !set->pool)
 		return NULL;
+	set->pool->alone = true;
 	set->next = windows->sets;
 	windows->sets = set;
 	return set;
@@ -182,6 +189,10 @@ int call_windows_calls(struct call_windows *windows, uint64_t recording, uint64_
 static void add_cpu(struct window_set *windows, struct window_process *process, double cpu,
 		    double gap)
 {
+	if (!process->met) {
+		process->met = true;
+		process->wall_traced = windows->traced_ns;
+	}
 	process->cpu += cpu;
 	process->gap += gap;
 	if (process->waits)
@@ -210,6 +221,9 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
 		set->pool->pooled += gap;
 		process->pooled += gap;
 		gap = 0;
+	} else if (!process->alone) {
+		process->alone = true;
+		process->wall_gaps = set->gaps_ns;
 	}
 	add_cpu(set, process, cpu, gap);
 	process->traced = record->traced_ns;
@@ -235,14 +249,27 @@ static void add_figures(const struct window_set *windows, struct call_sum *sum,
 	}
 }
 
+/* Wall time of the gaps since the last sample, relative to that of the windows. */
+static double wall_scale(const struct window_set *windows, struct window_process *process,
+			 double kept)
+{
+	double traced = process->wall_kept + windows->traced_ns - process->wall_traced;
+	double gaps = process->alone ? windows->gaps_ns - process->wall_gaps : 0;
+
+	process->wall_traced = windows->traced_ns;
+	process->wall_gaps = windows->gaps_ns;
+	process->wall_kept = kept * traced;
+	return traced > 0 ? gaps / traced : 0;
+}
+
 /*
  * Estimates a process's gap from its windows, in proportion to CPU time, after subtracting the
- * cost of tracing.
+ * cost of tracing. Calls that wait are in proportion to wall time.
  */
 static void close_process(struct window_set *windows, struct window_process *process)
 {
 	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own,
-	       uncertainty;
+	       uncertainty, wall = wall_scale(windows, process, kept);
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
@@ -251,10 +278,12 @@ static void close_process(struct window_set *windows, struct window_process *pro
 	own = fmax(left - caches, 1);
 	uncertainty = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
-		double more[CALL_FIGURES];
+		double more[CALL_FIGURES], scale = process->gap / own;
 
+		if (total->fresh[CALL_NS] > WAITING_NS * total->fresh[CALL_COUNT])
+			scale = wall;
 		for (int i = 0; i < CALL_FIGURES; i++) {
-			more[i] = total->fresh[i] * process->gap / own;
+			more[i] = total->fresh[i] * scale;
 			total->fresh[i] *= kept;
 			process->more[i] += more[i];
 		}
@@ -348,14 +377,15 @@ double call_windows_of(const struct call_windows *windows, uint64_t recording, u
 	       set->pool->more[figure] * process->pooled / fmax(set->pool->pooled, 1);
 }
 
-/* The deviation of the samples from the overall rate, plus their own variance if they are few. */
+/* The deviation of the samples from the overall rate, plus their own variance if they are few: if
+ * few windows saw most of the calls, there are as few. */
 static double variance(const struct window_set *windows, const struct call_sum *sum, int figure)
 {
-	double rate = sum->more[figure] / windows->gaps, squares = sum->squares[figure];
-	double samples = windows->gaps * windows->gaps / windows->gap_squares;
+	double more = sum->more[figure], squares = sum->squares[figure];
+	double rate = more / windows->gaps, few = more > 0 ? squares / (more * more) : 1;
 	double differ = squares + rate * (rate * windows->gap_squares - 2 * sum->products[figure]);
 
-	return (fmax(differ, 0) * (1 + FEW / samples) + squares / samples) *
+	return (fmax(differ, 0) * (1 + FEW * few) + squares * few) *
 	       (1 + windows->own / windows->gaps);
 }
 

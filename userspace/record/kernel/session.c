@@ -230,16 +230,17 @@ static int attach_process(struct session *session, struct problem *problem)
 	return 0;
 }
 
-/* Adds up CPU time where a tracing window begins or ends. */
-static void add_cpu(const struct session *session)
+/* Also where a tracing window begins or ends. */
+uint64_t session_traced_cpu(const struct session *session)
 {
 	const struct timespec least = {.tv_nsec = 1};
 
 	if (!session->cpu)
-		return;
+		return 0;
 	/* After a sleep, the run queue's clock is up to date (bpf/call_cpu.bpf.c). */
 	nanosleep(&least, NULL);
 	iterate_once(session->cpu);
+	return session->skeleton->bss->traced_ns;
 }
 
 static void detach_calls(struct gcprof_bpf *skeleton)
@@ -264,7 +265,7 @@ int session_trace_calls(struct session *session)
 		return err;
 	}
 	if (calls->ended)
-		add_cpu(session);
+		session_traced_cpu(session);
 	calls->begun = clock_now();
 	calls->on = true;
 	if (!calls->ended)
@@ -276,7 +277,9 @@ int session_trace_calls(struct session *session)
 
 void session_leave_calls(struct session *session)
 {
-	add_cpu(session);
+	session->skeleton->bss->calls_closing = 1;
+	session_traced_cpu(session);
+	session->skeleton->bss->calls_closing = 0;
 	__atomic_fetch_add(&session->skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);
 	session->calls.ended = clock_now();
 	session->calls.on = false;
@@ -552,7 +555,7 @@ int session_report_ran(struct session *session, bool usage)
 	int err = session->ran ? iterate_once(session->ran) : 0;
 
 	if (usage)
-		add_cpu(session);
+		session_traced_cpu(session);
 	return err || !usage ? err : iterate_once(session->usage);
 }
 
@@ -579,7 +582,7 @@ int session_add_fibers(struct session *session, uint32_t process, const struct f
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
-	add_cpu(session);
+	session_traced_cpu(session);
 	if (session->rest)
 		iterate_once(session->rest);
 }

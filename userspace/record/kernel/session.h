@@ -119,6 +119,10 @@ int session_report_ran(struct session *session, bool usage);
 /* Owned by the session. */
 struct call_tracing *session_calls(struct session *session);
 
+/* CPU time of all recorded programs so far while calls were traced, ns. Takes 1 us per thread of
+ * the machine. */
+uint64_t session_traced_cpu(const struct session *session);
+
 /* Calls are traced from `begun` on. Takes 0.3 ms as a rule, and up to 20 ms if tracing ended within
  * the last 50. A negative errno leaves it off. */
 int session_trace_calls(struct session *session);
