@@ -22,6 +22,7 @@ struct machine {
 	uint64_t now, begin, next; /* ns */
 	uint64_t traced, windows, changes;
 	double calls_ns, rest_ns; /* used since `begin` */
+	double cpu;               /* used by the programs; 0: unknown */
 	double late;              /* the most that calls took between two steps */
 };
 
@@ -32,6 +33,7 @@ static void machine_begin(struct machine *machine, double rate, unsigned levels,
 		.begin = 5 * SECOND,
 		.next = 5 * SECOND,
 		.controller = {.rate = rate, .cpus = 2, .levels = levels, .windows = true},
+		.cpu = 1000, /* tracing hardly slows them */
 	};
 	controller_begin(&machine->controller, machine->now);
 	machine->controller.random[0] = (unsigned short)seed;
@@ -65,7 +67,8 @@ static void step_late(struct machine *machine, uint64_t late)
 	machine->rest_ns += rest_of(machine) * ns;
 	machine->late = fmax(machine->late, calls);
 	machine->now = until;
-	machine->next = controller_step(controller, until, calls, rest_of(machine) * ns);
+	machine->next = controller_step(controller, until, calls, rest_of(machine) * ns,
+					was ? machine->cpu * ns : 0);
 	machine->windows += controller->tracing && !was;
 	machine->changes += controller->level != level;
 	CHECK(machine->next > until && machine->next - until <= SECOND / 5);
@@ -404,6 +407,33 @@ TEST(levels_change_seldom)
 	}
 	CHECK((double)machine.changes / elapsed(&machine) * 1e9 < 0.06);
 	CHECK(share(&machine) < 1.02);
+}
+
+/* A program that uses one CPU, nearly half of it for being traced. */
+TEST(a_program_is_not_slowed_beyond_what_nobody_notices)
+{
+	struct machine machine;
+
+	machine_begin(&machine, RATE, 0, 1);
+	machine.cpu = 1;
+	machine.calls = 0.04;
+	run(&machine, 10);
+	CHECK_EQ(machine.traced, machine.now - machine.begin);
+	machine.calls = 0.4;
+	count_anew(&machine);
+	run(&machine, 10);
+	CHECK(machine.windows > 50);
+	CHECK(machine.calls_ns < 1.0 * SECOND);
+	count_anew(&machine);
+	run(&machine, 10);
+	CHECK(machine.windows > 50);
+	CHECK(share(&machine) * RATE > 0.04 && share(&machine) * RATE < 0.06);
+	/* Rare calls again. */
+	machine.calls = 0.01;
+	run(&machine, 20);
+	count_anew(&machine);
+	run(&machine, 10);
+	CHECK_EQ(machine.traced, machine.now - machine.begin);
 }
 
 TEST(the_timer_is_slower_once_there_are_enough_samples)

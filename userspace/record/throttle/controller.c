@@ -31,10 +31,16 @@
 #define WINDOW_CPU_NS (2 * MS_NS)
 #define FLOOD_TIMES   8
 
-#define SPEED_WINDOWS 32           /* over which the cost of tracing is averaged */
+/* The most that tracing may take of the programs' CPU time, beyond a cost that nobody notices. */
+#define SLOWDOWN     0.05
+#define UNNOTICED_NS (50 * MS_NS)
+
+#define SPEED_WINDOWS 32 /* over which the cost of tracing is averaged */
+#define FEW_WINDOWS   8
 #define GAP_NS_MIN    (50 * MS_NS) /* the kernel delays windows that open sooner */
 #define GAP_NS_MAX    (10 * SECOND_NS)
 #define STEP_NS_MIN   MS_NS
+#define STEP_NS_FIRST (20 * MS_NS) /* the first steps are short: nothing is known yet */
 #define STEP_NS_MAX   (200 * MS_NS)
 
 static double clamp(double value, double least, double most)
@@ -46,10 +52,32 @@ void controller_begin(struct controller *controller, uint64_t now)
 {
 	controller->tracing = true;
 	controller->saved = FULL_NS;
+	controller->credit = UNNOTICED_NS;
+	controller->busy = 1;
 	controller->time = controller->second = now;
 	controller->until = controller->windows ? now : UINT64_MAX;
 	for (int i = 0; i < 3; i++)
 		controller->random[i] = (unsigned short)(now >> 16 * i);
+}
+
+/*
+ * Has tracing slowed the programs down noticeably? From then on their own CPU time limits it. This
+ * is decided once: if it depended on the latest calls, gaps would follow bursts.
+ */
+static void account_slowdown(struct controller *controller, double elapsed, double calls_ns,
+			     double cpu_ns)
+{
+	if (cpu_ns > 0)
+		controller->busy += (cpu_ns / elapsed - controller->busy) /
+				    fmin(controller->opened, SPEED_WINDOWS);
+	if (controller->slowing)
+		return;
+	controller->credit += SLOWDOWN * controller->busy * elapsed - calls_ns;
+	controller->credit = fmin(controller->credit, UNNOTICED_NS);
+	if (controller->credit > 0)
+		return;
+	controller->slowing = true;
+	controller->opened = fmin(controller->opened, FEW_WINDOWS); /* older costs count less */
 }
 
 static void account(struct controller *controller, double elapsed, double calls, double rest)
@@ -58,9 +86,11 @@ static void account(struct controller *controller, double elapsed, double calls,
 	double least = fmin(saved + LEAST * elapsed, -OWED_NS);
 
 	controller->saved = clamp(saved + elapsed - rest, least, FULL_NS) - calls;
-	if (controller->tracing)
+	if (controller->tracing) {
+		controller->opened++;
 		controller->speed += (calls / elapsed - controller->speed) /
-				     fmin(++controller->opened, SPEED_WINDOWS);
+				     fmin(controller->opened, SPEED_WINDOWS);
+	}
 	controller->calls += calls;
 	controller->rest += rest;
 }
@@ -89,9 +119,17 @@ static void open_or_close(struct controller *controller, uint64_t now)
 	double cost = fmax(WINDOW_NS, WINDOW_CPU_NS / controller->rate);
 	double most = fmax(controller->saved / 2, FLOOD_TIMES * cost) * controller->rate /
 		      controller->cpus;
-	double length = fmin(cost / controller->speed, most);
-	double gap = length * controller->speed * (0.5 + erand48(controller->random)) *
-		     exp2((AIM_NS - controller->saved) / HALF_NS);
+	/* What the gaps must be relative to the windows, for the machine and for the programs. */
+	double machine = controller->speed * exp2((AIM_NS - controller->saved) / HALF_NS);
+	double programs =
+		controller->slowing
+			? controller->speed * controller->rate / controller->busy / SLOWDOWN - 1
+			: 0;
+	double length = machine >= programs
+				? fmin(cost / controller->speed, most)
+				: fmax(WINDOW_CPU_NS / controller->rate / controller->speed,
+				       2 * GAP_NS_MIN / programs);
+	double gap = length * fmax(machine, programs) * (0.5 + erand48(controller->random));
 
 	if (now < controller->until)
 		return;
@@ -103,17 +141,21 @@ static void open_or_close(struct controller *controller, uint64_t now)
 		length = most;
 	else
 		controller->tracing = !controller->tracing;
-	controller->until = now + (uint64_t)(controller->tracing
-						     ? clamp(length, STEP_NS_MIN, STEP_NS_MAX)
-						     : fmin(gap, GAP_NS_MAX));
+	length = clamp(length, STEP_NS_MIN,
+		       fmin((controller->opened + 1) * STEP_NS_FIRST, STEP_NS_MAX));
+	controller->until = now + (uint64_t)(controller->tracing ? length : fmin(gap, GAP_NS_MAX));
 }
 
 uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
-			 double rest_ns)
+			 double rest_ns, double cpu_ns)
 {
-	if (now > controller->time)
-		account(controller, (double)(now - controller->time), calls_ns / controller->rate,
+	double elapsed = (double)(now - controller->time);
+
+	if (now > controller->time) {
+		account(controller, elapsed, calls_ns / controller->rate,
 			rest_ns / controller->rate);
+		account_slowdown(controller, elapsed, calls_ns, cpu_ns);
+	}
 	controller->time = now;
 	judge(controller, now);
 	open_or_close(controller, now);

@@ -27,6 +27,9 @@ static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
  * threads that wait for each other's collections make thousands. */
 #define SHORT_NS (10 * MS_NS)
 
+/* Below this share of one CPU, tracing slows no program. */
+#define NOTICEABLE 0.02
+
 /* The kernel's cost to reach a program and return, ns per run: a tracepoint (including the slower
  * path of system calls), an interrupt, an exception. ../README.md says how accurate this is. */
 static const double way_ns[COST_PROGRAMS] = {
@@ -127,9 +130,21 @@ static int set_tracing(struct throttle *throttle)
 	return counters_put_calls(throttle->counters);
 }
 
+/* CPU time of the programs since the last call, while calls were traced. The kernel looks at every
+ * thread for this, so it is read only if tracing costs something. 0: it does not. */
+static double programs_cpu_ns(struct throttle *throttle, double calls_ns, double elapsed_ns)
+{
+	uint64_t before = throttle->cpu_ns;
+
+	if (!throttle->controller.windows || calls_ns < NOTICEABLE * elapsed_ns)
+		return 0;
+	throttle->cpu_ns = session_traced_cpu(throttle->session);
+	return (double)(throttle->cpu_ns - before);
+}
+
 int throttle_step(struct throttle *throttle)
 {
-	double calls = throttle->calls_ns, rest = throttle->all_ns - calls;
+	double calls = throttle->calls_ns, rest = throttle->all_ns - calls, cpu;
 	uint64_t now = clock_now();
 
 	if (throttle->percent <= 0 || now < throttle->next)
@@ -138,8 +153,10 @@ int throttle_step(struct throttle *throttle)
 	/* Without figures there is no decision: they will be back, or the recording is over. */
 	if (measure(throttle))
 		return 0;
-	throttle->next = controller_step(&throttle->controller, now, throttle->calls_ns - calls,
-					 throttle->all_ns - throttle->calls_ns - rest);
+	calls = throttle->calls_ns - calls;
+	rest = throttle->all_ns - throttle->calls_ns - rest;
+	cpu = programs_cpu_ns(throttle, calls, (double)(now - throttle->controller.time));
+	throttle->next = controller_step(&throttle->controller, now, calls, rest, cpu);
 	set_level(throttle);
 	return throttle->controller.windows ? set_tracing(throttle) : 0;
 }

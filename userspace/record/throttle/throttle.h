@@ -21,6 +21,9 @@ struct controller {
 	unsigned level;     /* current level, 0 to levels */
 	double saved;       /* the bucket, in ns of the allowance; negative: debt */
 	double speed;       /* recent cost of tracing while it was on, in units of the rate */
+	double credit;      /* how much more tracing may slow the programs down unnoticed, ns */
+	bool slowing;       /* the credit was used up */
+	double busy;        /* CPUs that the programs kept busy recently while calls were traced */
 	double opened;      /* windows so far, or steps in them */
 	uint64_t until;     /* end of the window or gap, ns */
 	uint64_t time;      /* of the last step, ns */
@@ -32,12 +35,13 @@ struct controller {
 void controller_begin(struct controller *controller, uint64_t now);
 
 /*
- * To be called with the CPU time since the last step, of tracing system calls (`calls_ns`) and of
- * everything else (`rest_ns`). Decides on `tracing` and `level`. Returns when the next step is due
+ * To be called with the CPU time since the last step, of tracing system calls (`calls_ns`), of
+ * everything else (`rest_ns`), and of the recorded programs while calls were traced (`cpu_ns`; 0:
+ * tracing hardly slowed them). Decides on `tracing` and `level`. Returns when the next step is due
  * at the latest, ns.
  */
 uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
-			 double rest_ns);
+			 double rest_ns, double cpu_ns);
 
 struct throttle {
 	/* Set before throttle_begin(), borrowed. */
@@ -56,6 +60,7 @@ struct throttle {
 	struct call_tracing *tracing;
 	uint64_t next;           /* when the next step is due, ns */
 	double calls_ns, all_ns; /* cost so far: of tracing system calls, and in all */
+	uint64_t cpu_ns;         /* CPU time of the programs so far while calls were traced */
 	unsigned level, most;    /* current and highest level */
 	unsigned slower;         /* the timer is slower by this power of two */
 	int err;                 /* why tracing of system calls could not resume, or 0 */
