@@ -300,6 +300,22 @@ TEST(threads_streams_and_losses_have_their_rows)
 	synthetic_free(&synthetic);
 }
 
+TEST(totals_read_after_the_end_do_not_prolong_the_run)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, syscall_total, .time = 9000, .process = 1, .number = 0, .count = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->run.duration, 3000);
+	CHECK_EQ(model->run.wall, 3000);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(types_merge_by_name_and_new_programs_have_new_types)
 {
 	struct synthetic synthetic;

@@ -78,6 +78,7 @@ static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->world.model->run.end_reason = record->reason;
 	pass->world.model->run.status = record->status;
+	pass->run.end = record->time;
 	/* In a merged profile each recording has its own end. */
 	return record->reason == END_MERGED
 		       ? 0

@@ -129,12 +129,14 @@ int run_finish(struct run *run, struct world *world)
 {
 	struct model_run *out = &world->model->run;
 	struct model_cpu *cpu = &world->model->cpu;
+	/* Totals are read, and have their time, a moment after the end. */
+	uint64_t end = run->end ? run->end : world->last_time;
 	int err;
 
 	run_chunk(run, world);
 	if (!out->start)
 		out->start = run->first_time;
-	out->duration = world->last_time > out->start ? world->last_time - out->start : 0;
+	out->duration = end > out->start ? end - out->start : 0;
 	out->wall = out->duration;
 	if (run->selection)
 		out->wall = selection_time(run->selection->filter, out->duration);

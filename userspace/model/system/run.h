@@ -14,6 +14,7 @@ struct world;
 struct run {
 	const struct selection *selection;        /* NULL: everything */
 	uint64_t first_time;                      /* earliest time of any record */
+	uint64_t end;                             /* 0: the profile has no end */
 	uint64_t chunk_time;                      /* when the current chunk began */
 	int64_t unsampled, unsampled_spread;      /* CPU time in ns; and the part in the timeline */
 	uint64_t clock_monotonic, clock_realtime; /* first pair; 0: none */
