@@ -169,6 +169,13 @@ is_right() { # FILE
 	needs_nobody_else same other "$(cat other.out)" 0
 }
 
+@test "a library that the linker finds by a relative path has its probes before the program runs" {
+	make_neighbour
+	LD_LIBRARY_PATH=. "$GCPROF" record -v -o launched.data -- ./neighbour 1 >launched.out 2>launched.log
+	sed '/ms  the program runs$/q' launched.log | grep -E '/libgcprof-provider\.so\.0: [0-9]+ probes attached'
+	is_right launched.data
+}
+
 @test "five recorders come and go at random, some are killed: right names, right shares, nothing is left" {
 	make_static_neighbour
 	./neighbour 120 >program.out 3>&- &

@@ -133,21 +133,23 @@ static void visit_file(struct libraries *libraries, const char *path, libraries_
 	close(fd);
 }
 
-/* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". */
+/* Lines like "\tlibc.so.6 => /lib/libc.so.6 (0x7f...)" or "\t/lib/ld.so (0x7f...)". A path may be
+ * relative, as in LD_LIBRARY_PATH: the linker and the program have the same working directory. */
 static void visit_lines(struct libraries *libraries, char *text, libraries_visit *visit,
 			void *context)
 {
 	char *rest = text, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		char *path = strchr(line, '/');
-		char *end = path ? strstr(path, " (0x") : NULL;
-		char *arrow = path ? strstr(path, " => /") : NULL;
+		char *arrow = strstr(line, " => ");
+		char *path = arrow ? arrow + 4 : line + strspn(line, "\t");
+		char *end = strstr(path, " (0x");
 
 		if (!end)
 			continue;
 		*end = '\0';
-		visit_file(libraries, arrow && arrow < end ? arrow + 4 : path, visit, context);
+		if (strchr(path, '/')) /* the vDSO has none */
+			visit_file(libraries, path, visit, context);
 	}
 }
 
