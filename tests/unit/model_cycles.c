@@ -57,6 +57,25 @@ TEST(samples_belong_to_their_threads_collection)
 	synthetic_free(&synthetic);
 }
 
+/* In a collector without a minor collection before each full one. */
+TEST(collections_of_any_kind_promote)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t kind = 1; kind <= 3; kind++) {
+		gc_begin(&synthetic, 2000 * kind, kind, kind);
+		gc_end(&synthetic, 2000 * kind + 100, kind, kind);
+	}
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->gc.promoted_bytes, 300);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 static void gc_begin_in(struct synthetic *synthetic, uint64_t time, uint64_t cycle, uint64_t kind,
 			uint64_t stop)
 {
@@ -452,8 +471,8 @@ TEST(summaries_count_in_totals_and_percentiles)
 	CHECK_EQ(model->gc.major.cycles, 3);
 	CHECK_EQ(model->gc.stops.count, 21);
 	CHECK_EQ(model->gc.stops.max_ns, 2000);
-	CHECK_EQ(model->gc.promoted_bytes, 170);
-	CHECK_EQ(model->gc.promoted_objects, 7);
+	CHECK_EQ(model->gc.promoted_bytes, 240);
+	CHECK_EQ(model->gc.promoted_objects, 14);
 	CHECK_EQ(model->gc.stop_ns, 600);
 	CHECK_EQ(model->gc.stop_max_ns, 80);
 	CHECK_EQ(model->gc.nursery_bytes, 4096);

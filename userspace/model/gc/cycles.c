@@ -79,11 +79,9 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 	gc->unreachable += record->unreachable;
 	if (!record->has_stats)
 		return;
-	if (record->kind == GCPROF_GC_MINOR) {
-		gc->promoted_bytes += record->promoted_bytes;
-		gc->promoted_objects += record->promoted_objects;
-		raise_to(&gc->nursery_bytes, record->nursery_used);
-	}
+	gc->promoted_bytes += record->promoted_bytes;
+	gc->promoted_objects += record->promoted_objects;
+	raise_to(&gc->nursery_bytes, record->nursery_used);
 	gc->stop_ns += record->stop_ns;
 	raise_to(&gc->stop_max_ns, record->stop_ns);
 	raise_to(&gc->heap_peak_bytes, heap);
@@ -93,9 +91,8 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 static void note_window(struct cycles *cycles, const struct record_gc_end *record)
 {
 	struct window *window = timeline_at(&cycles->world->timeline, record->time);
-	bool minor = record->kind == GCPROF_GC_MINOR;
 
-	window->minor += minor;
+	window->minor += record->kind == GCPROF_GC_MINOR;
 	window->major += record->kind == GCPROF_GC_STEP || record->kind == GCPROF_GC_FULL;
 	if (record->rss_bytes)
 		window->rss_bytes = record->rss_bytes;
@@ -103,7 +100,7 @@ static void note_window(struct cycles *cycles, const struct record_gc_end *recor
 		window->heap_bytes = record->heap_after;
 	if (!record->has_stats)
 		return;
-	window->promoted_bytes += minor ? record->promoted_bytes : 0;
+	window->promoted_bytes += record->promoted_bytes;
 	window->heap_bytes = record->arena_bytes + record->large_bytes;
 	window->live_bytes = record->live_bytes;
 }
@@ -282,8 +279,6 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 	gc->stop_ns += record->stop_ns;
 	raise_to(&gc->stop_max_ns, record->stop_max_ns);
 	raise_to(&gc->heap_peak_bytes, record->heap_max);
-	if (record->kind != GCPROF_GC_MINOR)
-		return;
 	gc->promoted_bytes += record->promoted_bytes;
 	gc->promoted_objects += record->promoted_objects;
 	raise_to(&gc->nursery_bytes, record->nursery_max);
@@ -292,11 +287,10 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 static void sum_window(struct cycles *cycles, const struct record_gc_summary *record)
 {
 	struct window *window = timeline_at(&cycles->world->timeline, record->time);
-	bool minor = record->kind == GCPROF_GC_MINOR;
 
-	window->minor += minor ? record->count : 0;
+	window->minor += record->kind == GCPROF_GC_MINOR ? record->count : 0;
 	window->major += record->kind == GCPROF_GC_STEP ? record->count : 0;
-	window->promoted_bytes += minor ? record->promoted_bytes : 0;
+	window->promoted_bytes += record->promoted_bytes;
 }
 
 /* Spreads the pauses evenly over the time of the summary, with a different offset for each kind. */
