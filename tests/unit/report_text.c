@@ -156,6 +156,29 @@ TEST(it_says_what_there_is)
 	synthetic_free(&app.synthetic);
 }
 
+TEST(what_a_collector_does_not_report_is_not_zero)
+{
+	struct report_options options = {.width = 100};
+	struct synthetic synthetic;
+	struct model *model;
+	char *text;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, gc_begin, .time = 2000, .thread = 1, .heap = 1, .cycle = 1, .kind = 3,
+	    .reason = 4);
+	PUT(&synthetic, gc_end, .time = 3000, .thread = 1, .heap = 1, .cycle = 1, .kind = 3);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	text = print(model, &options);
+	CHECK(strstr(text, "because the program asked") != NULL);
+	CHECK(!strstr(text, "peak heap"));
+	CHECK(!strstr(text, "promoted 0 B"));
+	free(text);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 /* One of each program, as in a recording of a system: the name alone says nothing. */
 TEST(functions_of_one_name_are_told_apart)
 {

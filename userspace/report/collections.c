@@ -145,16 +145,19 @@ static void describe_size(const struct section *section)
 	const struct unit_text heap = unit_bytes((double)gc->heap_peak_bytes);
 
 	/*
-	 * Runtimes without gcprof's probes report only part of these figures, and name
-	 * their kinds of pauses.
+	 * Runtimes and allocators report only part of these figures. Those without gcprof's
+	 * probes name their kinds of pauses.
 	 */
-	if (gc->promoted_bytes && !gc->heap_peak_bytes)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "promoted %s",
-			       unit_bytes((double)gc->promoted_bytes).text);
-	if (!generations && gc->heap_peak_bytes)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "peak heap %s", heap.text);
-	if (!generations || (gc->n_named && !gc->heap_peak_bytes))
+	if (!gc->heap_peak_bytes) {
+		if (gc->promoted_bytes)
+			page_paragraph(section->page, STYLE_PLAIN, 2, "promoted %s",
+				       unit_bytes((double)gc->promoted_bytes).text);
 		return;
+	}
+	if (!generations) {
+		page_paragraph(section->page, STYLE_PLAIN, 2, "peak heap %s", heap.text);
+		return;
+	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
 		       "promoted %s; peak heap %s%s%s; %s major collection%s",
 		       unit_bytes((double)gc->promoted_bytes).text, heap.text,
