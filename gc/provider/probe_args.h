@@ -14,8 +14,9 @@ enum gcprof_sample_kind {
 	GCPROF_SAMPLE_NURSERY = 1,  /* allocated in the nursery */
 	GCPROF_SAMPLE_LARGE = 2,    /* allocated separately because of its size */
 	GCPROF_SAMPLE_BORN_OLD = 3, /* allocated directly in the old generation */
-	GCPROF_SAMPLE_FOREIGN = 4,  /* allocated outside the collector's heap */
-	GCPROF_SAMPLE_MANUAL = 5,   /* likewise, and live until its GCPROF_FREED is reported */
+	GCPROF_SAMPLE_FOREIGN = 4,  /* allocated outside the collector's heap, but may cause
+				       collections */
+	GCPROF_SAMPLE_MANUAL = 5,   /* as by malloc(): causes none, live until GCPROF_FREED */
 };
 
 enum gcprof_outcome {

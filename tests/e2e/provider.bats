@@ -58,6 +58,11 @@ outside() { # AMOUNT
 		'["new_object < make_node","new_object < make_text"]'
 }
 
+@test "its collections are charged to what they collect, not to what it frees" {
+	same charged "$(jq -c '[.sites[] | select(.gc_ns > 0).functions[:2] | join(" < ")] | unique' report.json)" \
+		'["new_object < make_node"]'
+}
+
 @test "its functions have the bytes that they allocated" {
 	run jq -n -c --slurpfile truth truth --slurpfile report report.json '
 		[(["make_node", "node"], ["make_text", "text"]) as [$name, $type] | $truth[0].types[$type].bytes as $bytes |

@@ -93,7 +93,7 @@ __attribute__((noinline)) static void make_text(size_t i, uint64_t type)
 	if (*text)
 		report(*text, GCPROF_FREED);
 	free(*text);
-	*text = new_object(malloc(size), size, type, GCPROF_SAMPLE_FOREIGN);
+	*text = new_object(malloc(size), size, type, GCPROF_SAMPLE_MANUAL);
 }
 
 int main(int argc, char **argv)
