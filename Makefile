@@ -365,6 +365,7 @@ clean:
 
 HEADERS := gc/gc.h gc/gc_inline.h
 PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
+PROVIDER_DOCS := $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
 UNITS := gcprof-keep.service gcprof-rotate.service
 UNIT_DIR := $(PREFIX)/lib/systemd/system
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
@@ -388,6 +389,8 @@ install: program library
 	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(AGENTS:%=$(O)/libgcprof-%.so)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
+	$(Q)$(foreach f,$(PROVIDER_DOCS),install -D -m 644 $(f) \
+		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(f:gc/%=%) &&) :
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
 	$(Q)install -D -m 644 -t $(DESTDIR)$(UNIT_DIR) $(UNITS:%=tools/service/%) # nobody enables them
@@ -401,6 +404,6 @@ uninstall:
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
 
 -include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

@@ -64,6 +64,9 @@ make_in_root() {
 	done
 	same 'probes in the table' "$(grep -c '^PROBE(' root/usr/include/gcprof/provider/probes.def)" \
 		"$(grep -c '^PROBE(' "$ROOT/gc/provider/probes.def")"
+	for page in $(grep -oE '\]\([^)#]+\)' root/usr/share/doc/gcprof/provider/*.md | sed 's/.*](//; s/)//'); do
+		[ -e "root/usr/share/doc/gcprof/provider/$page" ]
+	done
 	for page in gcprof gcprof-record gcprof-report gcprof-info gcprof-dump; do
 		man -l "root/usr/share/man/man1/$page.1" >page || [ ! -x "$(command -v man)" ]
 	done
