@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* preempt.h: disables preemption while a program runs, where the kernel allows that. */
 /*
- * The kernel runs probe programs with preemption enabled, and newer kernels tracepoint programs
- * too. A second run may begin on the CPU before the first one continues.
+ * The kernel runs probe programs with preemption enabled, and tracepoint programs too from Linux
+ * 7.0 on at the earliest. A second run may begin on the CPU before the first one continues.
  *
  * - A thread of lowest priority may be preempted while it holds a scratch or a reservation in a
  *   ring. Meanwhile others have one scratch less, and the recorder gets nothing that comes later in

@@ -86,19 +86,21 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 
 struct preempt_functions {
 	int disable, enable; /* BTF ids of the kernel's functions; not positive: missing */
+	bool tracepoints;    /* programs of tracepoints need them */
 };
 
 /* The functions exist since Linux 6.10, but programs may call global functions between them only
- * since 6.15. */
+ * since 6.15. Before 7.0 the kernel itself disables preemption for tracepoints. */
 static struct preempt_functions find_preempt_functions(void)
 {
-	struct preempt_functions functions = {0, 0};
+	struct preempt_functions functions = {0};
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
 	    (major == 6 && minor < 15))
 		return functions;
+	functions.tracepoints = major > 6;
 	kernel_btf_functions(
 		(const char *const[]){"bpf_preempt_disable", "bpf_preempt_enable", NULL},
 		(int *const[]){&functions.disable, &functions.enable});
@@ -138,7 +140,13 @@ static void set_preemption(struct gcprof_bpf *skeleton)
 
 	config->preempt_off = functions.disable > 0 && functions.enable > 0;
 	bpf_object__for_each_program(program, skeleton->obj)
-		set_preempt_calls(program, &functions, config->preempt_off);
+	{
+		const bool tracepoint = bpf_program__expected_attach_type(program) ==
+					BPF_TRACE_RAW_TP;
+
+		set_preempt_calls(program, &functions,
+				  config->preempt_off && (functions.tracepoints || !tracepoint));
+	}
 }
 
 /* --- programs and maps ----------------------------------------------------------- */
