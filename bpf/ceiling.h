@@ -51,7 +51,9 @@ static __always_inline uint32_t ceiling_draw(enum ceiling ceiling, uint32_t rate
 		state->next += CEILING_BURST_NS / 4;
 	}
 	stands = 1u << (state->halvings & 31);
-	if (stands > 1 && (bpf_get_prandom_u32() & (stands - 1)))
+	/* A linear congruential generator, stirred with the time: a helper's call would be felt. */
+	state->random = (state->random + now) * 6364136223846793005 + 1442695040888963407;
+	if ((state->random >> 32) & (stands - 1))
 		return 0;
 	if (state->next > now && now - state->passed < 1000000000 / rate &&
 	    state->halvings < CEILING_HALVINGS_MAX)

@@ -109,6 +109,18 @@ struct collection {
 	struct task_faults faults; /* of that thread when it began */
 };
 
+/* A system call that ended. */
+struct syscall_done {
+	uint64_t now;
+	uint64_t duration;
+	uint64_t gc_ns;
+	int64_t result;
+	uint32_t flags;
+	uint32_t stands; /* as in event_syscall */
+	uint32_t thread; /* tid of the caller */
+	uint32_t bucket; /* of the histogram */
+};
+
 /* State of each traced thread, in the map `tasks`; valid when zeroed. */
 struct task_state {
 	uint32_t process;  /* index, see events.h */
@@ -126,6 +138,7 @@ struct task_state {
 	uint32_t compat;           /* 1: a 32-bit call */
 	uint32_t epoch;            /* calls_epoch at its last begin or end of a call */
 	uint32_t gc_late;          /* 1: page faults of the last collection it ended are unknown */
+	struct syscall_done done;  /* its last call; here, because the verifier tracks the stack */
 	uint64_t ran;              /* CPU time already reported, or before the recording, ns */
 	uint64_t queued;           /* run delay before the recording, ns */
 	struct task_faults faults; /* when its recording began */

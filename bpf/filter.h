@@ -6,12 +6,16 @@
 #include "maps.h"
 #include "pauses.h"
 
-/* The state of the current thread if it is traced, armed or active; else NULL. */
+/* The state of a thread if it is traced, armed or active; else NULL. */
+static __always_inline struct task_state *filter_task(struct task_struct *task)
+{
+	return recording ? bpf_task_storage_get(&tasks, task, NULL, 0) : NULL;
+}
+
+/* The same for the current thread. */
 static __always_inline struct task_state *filter_followed(void)
 {
-	if (!recording)
-		return NULL;
-	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
+	return filter_task(bpf_get_current_task_btf());
 }
 
 /* The state of the current thread if its events are recorded, else NULL. */

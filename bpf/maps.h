@@ -164,8 +164,8 @@ enum ceiling {
 struct ceiling_state {
 	uint64_t next;     /* earliest time of the next event, ns */
 	uint64_t passed;   /* time of the last event */
+	uint64_t random;   /* the last random number */
 	uint32_t halvings; /* one in 2^halvings passes, at random */
-	uint32_t reserved;
 };
 
 /* Per CPU and ceiling. */

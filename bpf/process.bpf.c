@@ -233,7 +233,7 @@ static __always_inline void process_exits(struct task_struct *task)
 	if (!state || !task_end(state))
 		return;
 	if (call_is_open(state))
-		syscall_end(state, 0, SYSCALL_UNFINISHED, NULL);
+		syscall_end(task, state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
 	if (config.waits && state->waits.ended)
 		wait_report(state, NULL, now);

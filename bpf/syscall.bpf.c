@@ -9,7 +9,8 @@
 /* Includes armed threads: the exec that starts the program belongs to it. */
 static __always_inline void syscall_begins(const struct pt_regs *regs, long number)
 {
-	struct task_state *state = filter_followed();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = filter_task(task);
 	uint32_t epoch = calls_epoch;
 	uint64_t now;
 
@@ -18,7 +19,7 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 	now = bpf_ktime_get_ns();
 	state->epoch = epoch;
 	state->number = (uint32_t)call_kind(state, regs, number) & ~SYSCALL_COMPAT_BIT;
-	state->compat = call_is_compat(bpf_get_current_task_btf());
+	state->compat = call_is_compat(task);
 	state->gc_ns = process_gc_time(state->process, now);
 	call_args(regs, state->compat, state->args);
 	if (config.waits)
@@ -48,39 +49,27 @@ static __always_inline bool syscall_is_exec(uint32_t number)
 }
 
 /*
- * Ends a call that began while none were traced: only its end is known. A thread created since then
+ * A call that began while none were traced ends: only its end is known. A thread created since then
  * began none; what ends there is its creator's call.
  */
-static __always_inline void syscall_ends_unbegun(struct task_state *state,
-						 const struct pt_regs *regs, int64_t result,
-						 uint32_t epoch)
+static __always_inline void syscall_is_unbegun(struct task_struct *task, struct task_state *state,
+					       const struct pt_regs *regs)
 {
-	struct syscall_done done = {
-		.now = bpf_ktime_get_ns(),
-		.result = result,
-		.thread = (uint32_t)bpf_get_current_pid_tgid(),
-	};
 	int64_t number = call_kind(state, regs, call_number(regs));
 
-	state->start = calls_opened;
-	state->epoch = epoch;
+	state->start = number < 0 ? 0 : calls_opened;
 	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
-	state->compat = call_is_compat(bpf_get_current_task_btf());
-	state->gc_ns = ~0ull; /* unknown: no overlap is counted */
+	state->compat = call_is_compat(task);
+	state->gc_ns = SYSCALL_UNBEGUN;
+	state->args[2] = 0;
 	if (config.waits)
 		wait_begin_call(&state->waits);
-	syscall_time(state, &done);
-	state->start = 0;
-	if (number < 0 || !(state->flags & TASK_ACTIVE))
-		return;
-	syscall_count(state, &done);
-	if (config.syscalls == SYSCALLS_ALL)
-		loss_count(LOSS_SYSCALL_UNBEGUN);
 }
 
 static __always_inline void syscall_ends(const struct pt_regs *regs, long result)
 {
-	struct task_state *state = filter_followed();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = filter_task(task);
 	uint32_t epoch = calls_epoch;
 
 	if (!state || !calls_traced(epoch))
@@ -91,8 +80,8 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 								 : wait_regs(&state->waits, regs),
 			    bpf_ktime_get_ns());
 	if (state->epoch != epoch) {
-		syscall_ends_unbegun(state, regs, result, epoch);
-		return;
+		state->epoch = epoch;
+		syscall_is_unbegun(task, state, regs);
 	}
 	if (!state->start)
 		return;
@@ -102,7 +91,7 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 	}
 	if (state->number == CALL_MMAP && state->args[2] & PROT_EXEC && !state->compat)
 		syscall_mapped_code(state->process);
-	syscall_end(state, result, 0, syscall_is_exec(state->number) ? NULL : regs);
+	syscall_end(task, state, result, 0, syscall_is_exec(state->number) ? NULL : regs);
 }
 
 SEC("tp_btf/sys_exit")

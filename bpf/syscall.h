@@ -12,17 +12,8 @@
 #define SYSCALL_COMPAT_BIT (1u << 31)
 #define ERRNO_MAX          4095
 
-/* A call that ended. */
-struct syscall_done {
-	uint64_t now;
-	uint64_t duration;
-	uint64_t gc_ns;
-	int64_t result;
-	uint32_t flags;
-	uint32_t stands; /* as in event_syscall */
-	uint32_t thread; /* tid of the caller */
-	uint32_t reserved;
-};
+/* task_state.gc_ns if the call began untraced: unknown, so that no overlap is counted. */
+#define SYSCALL_UNBEGUN (~0ull)
 
 static const struct syscall_total syscall_total_zero;
 
@@ -51,13 +42,7 @@ static __always_inline struct syscall_total *syscall_total_get(const struct task
 	return bpf_map_lookup_elem(&syscall_totals, &key);
 }
 
-/* Hides the bucket's value from the verifier, which would follow one path for each. */
-__noinline uint32_t syscall_bucket_unknown(uint64_t ns)
-{
-	return syscall_bucket(ns);
-}
-
-/* Not inlined either: each attempt has three outcomes. */
+/* Not inlined, because each attempt has three outcomes. */
 __noinline int syscall_total_raise(uint64_t *longest, uint64_t duration)
 {
 	if (!longest)
@@ -78,18 +63,39 @@ static __always_inline bool syscall_is_error(int64_t result)
 	return result < 0 && result >= -ERRNO_MAX;
 }
 
-__noinline int syscall_count(const struct task_state *state, const struct syscall_done *done)
+/* Since the begin of a call. Other CPUs' clocks may be ahead a bit. */
+static __always_inline uint64_t syscall_since(uint64_t start, uint64_t now)
+{
+	return now > start ? now - start : 0;
+}
+
+/* Sets the overlap of the call with collections. */
+static __always_inline void syscall_overlap(const struct task_state *state,
+					    struct syscall_done *done)
+{
+	done->gc_ns = process_gc_time(state->process, done->now);
+	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
+	if (done->gc_ns > done->duration)
+		done->gc_ns = done->duration;
+	if (done->gc_ns && process_gc_is_of(state->process, done->thread))
+		done->flags |= SYSCALL_COLLECTOR;
+	if (state->compat)
+		done->flags |= SYSCALL_COMPAT;
+}
+
+/* Adds the call to the totals. */
+static __always_inline void syscall_add(const struct task_state *state, struct syscall_done *done)
 {
 	struct syscall_total *total;
 	uint32_t bucket;
 
-	if (!state || !done)
-		return 0;
+	syscall_overlap(state, done);
+	/* From memory, so that the verifier does not follow a path for each of its values. */
+	done->bucket = syscall_bucket(done->duration);
 	total = syscall_total_get(state);
-	bucket = syscall_bucket_unknown(done->duration);
 	if (!total) {
 		loss_count(LOSS_SYSCALL_TOTALS);
-		return 0;
+		return;
 	}
 	__sync_fetch_and_add(&total->count, 1);
 	__sync_fetch_and_add(&total->total_ns, done->duration);
@@ -105,11 +111,11 @@ __noinline int syscall_count(const struct task_state *state, const struct syscal
 		if (state->waits.call_max > total->wait_max)
 			syscall_total_raise(&total->wait_max, state->waits.call_max);
 	}
+	bucket = *(volatile uint32_t *)&done->bucket;
 	if (bucket < SYSCALL_BUCKETS)
 		__sync_fetch_and_add(&total->histogram[bucket], 1);
 	if (done->duration > total->max_ns)
 		syscall_total_raise(&total->max_ns, done->duration);
-	return 0;
 }
 
 /* `short_ns` applies only to users who want all calls; others set a threshold themselves. */
@@ -126,10 +132,16 @@ static __always_inline bool syscall_is_long(const struct syscall_done *done)
  * can make more of them than the recorder can read. Others get one up to the rate. Returns how many
  * calls the record stands for; 0: no record.
  */
-static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
+static __always_inline uint32_t syscall_wanted(const struct task_state *state,
+					       const struct syscall_done *done)
 {
 	uint32_t stands = 0;
 
+	if (state->gc_ns == SYSCALL_UNBEGUN) {
+		if (config.syscalls == SYSCALLS_ALL)
+			loss_count(LOSS_SYSCALL_UNBEGUN);
+		return 0;
+	}
 	if (config.syscalls < SYSCALLS_SLOW)
 		return 0;
 	if (syscall_is_long(done)) {
@@ -143,7 +155,7 @@ static __always_inline uint32_t syscall_wanted(const struct syscall_done *done)
 	if (config.syscall_rate)
 		stands = ceiling_draw(CEILING_SYSCALL, short_rate, done->now);
 	if (!stands)
-		loss_count(LOSS_SYSCALL_CEILING);
+		loss_add_here(LOSS_SYSCALL_CEILING, 1);
 	return stands;
 }
 
@@ -213,43 +225,25 @@ static __always_inline void syscall_record(struct task_state *state,
 	stack_emit(scratch, &ring_syscall, LOSS_SYSCALL_RING);
 }
 
-/* Sets the duration of the open call, and its overlap with collections. */
-__noinline int syscall_time(struct task_state *state, struct syscall_done *done)
-{
-	if (!state || !done)
-		return 0;
-	done->duration = done->now > state->start ? done->now - state->start : 0;
-	done->gc_ns = process_gc_time(state->process, done->now);
-	done->gc_ns = done->gc_ns > state->gc_ns ? done->gc_ns - state->gc_ns : 0;
-	if (done->gc_ns > done->duration)
-		done->gc_ns = done->duration;
-	if (done->gc_ns && process_gc_is_of(state->process, done->thread))
-		done->flags |= SYSCALL_COLLECTOR;
-	if (state->compat)
-		done->flags |= SYSCALL_COMPAT;
-	return 0;
-}
-
 /*
- * Ends the open call of the current thread. `regs` are its user registers; NULL where they are
- * meaningless.
+ * Ends the open call of the current thread, `task`. `regs` are its user registers; NULL where they
+ * are meaningless.
  */
-static __always_inline void syscall_end(struct task_state *state, int64_t result, uint32_t flags,
-					const struct pt_regs *regs)
+static __always_inline void syscall_end(struct task_struct *task, struct task_state *state,
+					int64_t result, uint32_t flags, const struct pt_regs *regs)
 {
-	struct syscall_done done = {
-		.now = bpf_ktime_get_ns(),
-		.result = result,
-		.flags = flags,
-		.thread = (uint32_t)bpf_get_current_pid_tgid(),
-	};
+	struct syscall_done *done = &state->done;
 
-	syscall_time(state, &done);
+	done->now = bpf_ktime_get_ns();
+	done->duration = syscall_since(state->start, done->now);
+	done->result = result;
+	done->flags = flags;
+	done->thread = task->pid;
 	state->start = 0;
-	syscall_count(state, &done);
-	done.stands = syscall_wanted(&done);
-	if (done.stands)
-		syscall_record(state, &done, regs);
+	syscall_add(state, done);
+	done->stands = syscall_wanted(state, done);
+	if (done->stands)
+		syscall_record(state, done, regs);
 }
 
 /* Ends the open call of another thread, which is still in it. */
@@ -258,15 +252,15 @@ static __always_inline void syscall_end_of(struct task_struct *task, struct task
 {
 	struct syscall_done done = {
 		.now = now,
+		.duration = syscall_since(state->start, now),
 		.flags = SYSCALL_UNFINISHED,
 		.stands = 1,
 		.thread = BPF_CORE_READ(task, pid),
 	};
 	struct event_syscall *event;
 
-	syscall_time(state, &done);
 	state->start = 0;
-	syscall_count(state, &done);
+	syscall_add(state, &done);
 	if (config.syscalls == SYSCALLS_COUNT)
 		return;
 	event = EMIT_RESERVE(ring_syscall, event_syscall, LOSS_SYSCALL_RING);
