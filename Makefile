@@ -124,9 +124,10 @@ $(O)/flags: always
 $(O)/sources: always
 	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(MALLOC_OBJ) $(USER_OBJ)))
 
-# With sanitizers the compiler takes half of its time without optimizing. Of the tests only the
-# collector's would run longer than that saves.
-plainly = $(if $(SAN),$(if $(filter gc/% tests/unit/gc_%,$<),,-O0))
+# With sanitizers the compiler takes half of its time without optimizing. Only of these would tests
+# run longer than that saves: the collector and its tests, and what each record or event goes through.
+hot = gc/% tests/unit/gc_% userspace/profile/% userspace/util/% userspace/record/world/%
+plainly = $(if $(SAN),$(if $(filter $(hot),$<),,-O0))
 
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)

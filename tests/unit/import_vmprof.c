@@ -198,7 +198,7 @@ TEST(hostile_numbers_do_no_harm)
 	model_free(imported.model);
 	buffer_free(&vm.out);
 	vm_pypy(&vm, 20);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		char *at = &vm.out.data[test_random(&random) % vm.out.size], old = *at;
 
 		*at = (char)test_random(&random);

@@ -287,7 +287,7 @@ TEST(a_storm_of_forks_leaves_nothing_behind)
 	size_t most = 0;
 
 	open_world();
-	for (unsigned second = 0; second < 200; second++) {
+	for (unsigned second = 0; second < 80; second++) {
 		machine.alive_to = process;
 		for (unsigned i = 0; i < 500; i++) {
 			uint32_t pid = 200 + ++process % 97;
@@ -508,7 +508,7 @@ TEST(a_program_that_makes_threads_without_end_keeps_those_that_run)
 
 	open_world();
 	first = processes_thread(rig.processes, processes_find(rig.processes, 1), 100);
-	for (unsigned second = 0; second < 100; second++) {
+	for (unsigned second = 0; second < 40; second++) {
 		for (unsigned i = 0; i < 5000; i++)
 			put_thread(now + i, 1, 100, ++tid);
 		put_sample(now + 5000, 1, 100, 0x10);
