@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# clickhouse.bash: starts a ClickHouse server for one test, on loopback.
+# clickhouse.bash: a ClickHouse server for the tests of a file, on loopback.
 
 need_clickhouse() {
 	[ -x /usr/sbin/clickhouse-server ] || command -v clickhouse-server >/dev/null ||
@@ -11,13 +11,15 @@ need_clickhouse() {
 
 # The server keeps its files in the folder NAME; user alice has a password.
 write_config() { # NAME
+	local folder
 	mkdir -p "$1/data" "$1/tmp"
+	folder=$(realpath "$1")
 	cat >"$1/config.xml" <<-END
 		<yandex>
-		<logger><level>warning</level><log>$PWD/$1/log</log><errorlog>$PWD/$1/errors</errorlog></logger>
+		<logger><level>warning</level><log>$folder/log</log><errorlog>$folder/errors</errorlog></logger>
 		<listen_host>127.0.0.1</listen_host><http_port>$port</http_port><tcp_port>$((port + 1))</tcp_port>
 		$(cat "$1/more.xml" 2>/dev/null)
-		<path>$PWD/$1/data/</path><tmp_path>$PWD/$1/tmp/</tmp_path>
+		<path>$folder/data/</path><tmp_path>$folder/tmp/</tmp_path>
 		<users_config>users.xml</users_config><default_profile>default</default_profile>
 		<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>
 		</yandex>
@@ -46,10 +48,12 @@ start_server() { # NAME
 		(cd "$1" && exec clickhouse-server --config-file=config.xml >output 2>&1 3>&-) &
 		server=$!
 		disown "$server"
-		started+=("$server")
 		wait_until answers || return 1
 		url=http://127.0.0.1:$port
-		! kill -0 "$server" 2>/dev/null || return 0
+		! kill -0 "$server" 2>/dev/null || {
+			echo "server=$server port=$port url=$url" >"$1/running"
+			return 0
+		}
 		# The port was in use.
 		[ -z "$(ls -A "$1/data/data/gcprof" 2>/dev/null)" ] && rm "$1/config.xml"
 	done
@@ -60,6 +64,16 @@ start_server() { # NAME
 
 is_gone() { # PID
 	! kill -0 "$1" 2>/dev/null
+}
+
+# The server of the file, with empty tables; it is started again where a test has killed it.
+use_server() { # NAME
+	# shellcheck source=/dev/null
+	! [ -e "$1/running" ] || . "$1/running"
+	if [ -z "${server:-}" ] || is_gone "$server"; then
+		start_server "$1" || return 1
+	fi
+	curl -sS "$url/" --data-binary 'DROP DATABASE IF EXISTS gcprof' && make_tables
 }
 
 kill_server() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # push.bats: profiles in a real ClickHouse server: each row once, even if client or server is killed.
-# Parallel: other recorders do not interfere, and each test has its own server.
+# Parallel: other recorders do not interfere, and the file has a server of its own.
 
 # shellcheck disable=SC2154 # clickhouse.bash sets url, port and server
 bats_require_minimum_version 1.5.0
@@ -12,6 +12,7 @@ load clickhouse
 setup_file() {
 	[ "$(id -u)" = 0 ] || skip 'recording needs root'
 	cd "$BATS_FILE_TMPDIR" || return 1
+	mkdir server
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
 	"$build/gcprof" record --off-cpu -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
@@ -24,9 +25,14 @@ setup() {
 	need_root
 	need_clickhouse
 	cd "$BATS_TEST_TMPDIR" || return 1
-	ln -s "$BATS_FILE_TMPDIR"/*.data .
-	start_server server
-	make_tables
+	ln -s "$BATS_FILE_TMPDIR"/*.data "$BATS_FILE_TMPDIR/server" .
+	use_server server
+}
+
+teardown_file() {
+	local server
+	! [ -e "$BATS_FILE_TMPDIR/server/running" ] || . "$BATS_FILE_TMPDIR/server/running"
+	[ -z "${server:-}" ] || kill -KILL "$server" 2>/dev/null || true
 }
 
 # Sums of a profile by its report, and sums of everything on the server, as lines. Bytes are compared
@@ -354,8 +360,8 @@ has_blocks() { # COUNT CLIENT
 		-subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null && rm config.xml)
 	cat >server/more.xml <<-END
 		<https_port>$((port + 2))</https_port>
-		<openSSL><server><certificateFile>$PWD/server/cert.pem</certificateFile>
-		<privateKeyFile>$PWD/server/key.pem</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>
+		<openSSL><server><certificateFile>$BATS_FILE_TMPDIR/server/cert.pem</certificateFile>
+		<privateKeyFile>$BATS_FILE_TMPDIR/server/key.pem</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>
 	END
 	write_config server
 	start_server server
