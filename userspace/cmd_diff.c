@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_diff.h"
 #include "commands.h"
 #include "model/load.h"
 #include "profile/source.h"
 #include "profile/status.h"
-#include "report/diff.h"
 #include "report/terminal.h"
 #include "report/progress.h"
 #include "util/log.h"
@@ -18,7 +18,9 @@ struct diff_arguments {
 	int json;
 	uint64_t top;
 	uint64_t width;
-	const char *files[2];
+	const char *where;
+	struct server_arguments server;
+	const char *files[2]; /* or conditions */
 };
 
 static const struct option_row rows[] = {
@@ -28,6 +30,11 @@ static const struct option_row rows[] = {
 	 "maximum rows of each table (default 10; all with --json)"},
 	{"width", 0, OPTION_NUMBER, offsetof(struct diff_arguments, width), REPORT_WIDTH_MIN,
 	 REPORT_WIDTH_MAX, "N", "width of the text (default the terminal's, $COLUMNS, or 100)"},
+	{"from", 0, OPTION_TEXT, offsetof(struct diff_arguments, server.url), 0, 0, "URL",
+	 "compare profiles that gcprof push stored there; name two conditions, not files"},
+	{"where", 0, OPTION_TEXT, offsetof(struct diff_arguments, where), 0, 0, "CONDITION",
+	 "with --from: condition on both sides, such as service=NAME AND time>-24h"},
+	SERVER_OPTIONS(struct diff_arguments, server, ""),
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -37,10 +44,14 @@ static int parse_arguments(struct diff_arguments *arguments, int argc, char **ar
 
 	if (n < 0)
 		return n;
-	if (n == 2)
-		return 0;
-	log_error("name two profiles: gcprof diff BEFORE AFTER\nTry 'gcprof diff --help'.");
-	return -EINVAL;
+	if (n != 2)
+		log_error("name two %s: gcprof diff %s\nTry 'gcprof diff --help'.",
+			  arguments->server.url ? "conditions" : "profiles",
+			  arguments->server.url ? "--from URL version=1 version=2"
+						: "BEFORE AFTER");
+	if (n == 2 && arguments->where && !arguments->server.url)
+		log_error("--where: only with --from");
+	return n == 2 && (arguments->server.url || !arguments->where) ? 0 : -EINVAL;
 }
 
 /* A profile that needs too much memory is read only in part: half, a quarter and so on. */
@@ -79,19 +90,14 @@ static int judge(const struct model *model)
 	return -EBADMSG;
 }
 
-static int print(const struct diff_arguments *arguments, struct model *const models[2])
+static int print(const struct report_options *options, diff_printer *printer,
+		 struct model *const models[2])
 {
-	struct report_options options = {
-		.width = arguments->width ? (int)arguments->width : terminal_width(STDOUT_FILENO),
-		.colour = terminal_colour(STDOUT_FILENO),
-		.top = arguments->top,
-	};
 	struct diff diff;
 	int error = diff_make(models[0], models[1], &diff);
 
 	if (!error)
-		error = arguments->json ? diff_json(&diff, &options, stdout)
-					: diff_text(&diff, &options, stdout);
+		error = printer(&diff, options, stdout);
 	diff_free(&diff);
 	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
 		error = errno ? -errno : -EIO;
@@ -104,14 +110,25 @@ static int diff_run(int argc, char **argv)
 {
 	struct diff_arguments arguments = {0};
 	struct model *models[2] = {NULL, NULL};
+	struct report_options options;
+	diff_printer *printer;
 	int error = 0;
 
 	if (parse_arguments(&arguments, argc, argv) < 0)
 		return EXIT_USAGE;
+	options = (struct report_options){
+		.width = arguments.width ? (int)arguments.width : terminal_width(STDOUT_FILENO),
+		.colour = terminal_colour(STDOUT_FILENO),
+		.top = arguments.top,
+	};
+	printer = arguments.json ? diff_json : diff_text;
+	if (arguments.server.url)
+		return diff_from_server(&arguments.server, arguments.where, arguments.files,
+					printer, &options);
 	for (int i = 0; i < 2 && !error; i++)
 		error = load(arguments.files[i], &models[i]);
 	if (!error)
-		error = print(&arguments, models);
+		error = print(&options, printer, models);
 	for (int i = 0; i < 2; i++) {
 		if (!error)
 			error = judge(models[i]);

@@ -56,4 +56,8 @@ int server_check(const char *url, const struct option_list *labels);
 /* Reads the password, connects, and checks the tables. An exit status, with the error printed. */
 int server_open(const struct server_arguments *arguments, struct http **out);
 
+/* Makes all texts printable: anyone who writes to the server may have chosen them. 0 or -ENOMEM. */
+struct json_t;
+int server_clean(struct json_t *answer);
+
 #endif

@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fleet/push.h"
+#include "model/world/arena.h"
+#include "model/world/text.h"
 #include "util/log.h"
 #include "util/options.h"
 
@@ -37,6 +40,33 @@ static int read_password(const char *path, char password[PASSWORD_MAX])
 		return 0;
 	log_error("--password-file %s: its first line is empty", path);
 	return EXIT_FAILURE;
+}
+
+static int clean(struct arena *arena, json_t *value)
+{
+	const char *key, *text;
+	json_t *item;
+	size_t i;
+	int err = 0;
+
+	if (json_is_string(value)) {
+		text = name_clean(
+			arena, (struct bytes){json_string_value(value), json_string_length(value)});
+		return text && !json_string_set(value, text) ? 0 : -ENOMEM;
+	}
+	json_array_foreach(value, i, item) err = err ? err : clean(arena, item);
+	json_object_foreach(value, key, item) err = err ? err : clean(arena, item);
+	return err;
+}
+
+int server_clean(json_t *answer)
+{
+	struct arena *arena = NULL;
+	int err = arena_create(&arena);
+
+	err = err ? err : clean(arena, answer);
+	arena_free(arena);
+	return err;
 }
 
 int server_check(const char *url, const struct option_list *labels)

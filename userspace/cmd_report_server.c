@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "fleet/report.h"
-#include "model/world/arena.h"
 #include "model/world/text.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -196,34 +195,6 @@ static int print_text(const json_t *report, const struct report_options *options
 	return err;
 }
 
-/* Makes all texts printable: anyone who writes to the server may have chosen them. 0 or -ENOMEM. */
-static int clean(struct arena *arena, json_t *value)
-{
-	const char *key, *text;
-	json_t *item;
-	size_t i;
-	int err = 0;
-
-	if (json_is_string(value)) {
-		text = name_clean(
-			arena, (struct bytes){json_string_value(value), json_string_length(value)});
-		return text && !json_string_set(value, text) ? 0 : -ENOMEM;
-	}
-	json_array_foreach(value, i, item) err = err ? err : clean(arena, item);
-	json_object_foreach(value, key, item) err = err ? err : clean(arena, item);
-	return err;
-}
-
-static int clean_all(json_t *report)
-{
-	struct arena *arena = NULL;
-	int err = arena_create(&arena);
-
-	err = err ? err : clean(arena, report);
-	arena_free(arena);
-	return err;
-}
-
 int report_from_server(const struct server_arguments *server, const char *condition, bool json,
 		       const struct report_options *options)
 {
@@ -248,7 +219,7 @@ int report_from_server(const struct server_arguments *server, const char *condit
 		log_error("%s: %s", http_name(http),
 			  err == -EBADMSG ? "the server's answer is invalid" : problem.text);
 	else
-		err = clean_all(report);
+		err = server_clean(report);
 	http_free(http);
 	if (!err && json)
 		err = json_dumpf(report, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -ENOMEM

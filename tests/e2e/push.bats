@@ -149,6 +149,47 @@ close_to() { # EXPECTED FOUND
 	grep -q '^Allocation sites' text
 }
 
+@test "diff --from: unequal numbers of profiles compare per second of CPU time, as the diff of the files" {
+	push --label service=s --label version=1 known.data
+	# Two more profiles with the same figures, as version 2.
+	for table in samples pauses calls; do
+		columns=$(ask_server "SELECT name FROM system.columns WHERE database = 'gcprof' AND table = '$table' FORMAT TSV")
+		copies=$(sed "s/^version$/'2' AS version/; s/^profile$/profile + n AS profile/" <<<"$columns" | paste -sd,)
+		ask_server "INSERT INTO $table ($(paste -sd, <<<"$columns")) SELECT $copies FROM $table ARRAY JOIN [1, 2] AS n"
+	done
+	push --label service=s --label version=3 many.data
+	diff_from() {
+		"$GCPROF" diff --from "$url" --where service=s --json "$@"
+	}
+	diff_from version=1 version=2 >same.json
+	same 'per' "$(jq -r '.per, .cpu_ns[1] - 2 * .cpu_ns[0], .profiles[0], .profiles[1]' same.json | xargs)" 'cpu_second 0 1 2'
+	jq -e '[.functions, .types, .sites, .pauses, .syscalls, .totals | length > 0] | all' same.json
+	jq -e '[.functions, .types, .sites, .pauses, .syscalls, .totals | .[] | (.change.estimate | fabs) <= 1e-6 * .before.estimate] | all' same.json
+
+	diff_from version=1 version=3 >server.json
+	"$GCPROF" diff --json known.data many.data >local.json
+	jq -e --slurpfile local local.json '.cpu_ns as $cpu | . as $server |
+		def close($a; $b; $part): ($a - $b | fabs) <= $part * ($b | fabs) + 200;
+		def agree($table; $part): ($server[$table] | map({key: .name, value: .}) | from_entries) as $rows |
+			[$local[0][$table][] | $rows[.name] as $row | ("before", "after") as $side |
+				((if $side == "before" then $cpu[0] else $cpu[1] end) / 1e9) as $scale |
+				close($row[$side].estimate * $scale; .[$side].estimate; 1e-4),
+				($part == null or .[$side].estimate == 0 or close($row[$side].high * $scale; .[$side].high; $part))] |
+				length > 8 and all;
+		agree("types"; 1e-3) and agree("functions"; null)' server.json
+	same significant "$(jq -c '[.types[] | select(.significant).name] | sort' server.json)" \
+		"$(jq -c '[.types[] | select(.significant).name] | sort' local.json)"
+	diff_from version=3 'version=3 AND process=gcbench' | jq -e '.syscalls == [] and (.functions | length > 0)'
+	"$GCPROF" diff --from "$url" version=1 version=3 >text
+	grep -q 'All figures are per second of CPU time' text
+	grep -Eq 'new +make_tree$' text
+	run -1 diff_from version=1 version=9
+	grep -q 'version=9: no profile with CPU time' <<<"$output"
+	run -2 diff_from version=1
+	run -2 diff_from version=1 'version<2'
+	run -2 "$GCPROF" diff --where version=1 known.data many.data
+}
+
 @test "two services, versions and machines: --where selects each one, or both" {
 	push --label service=a --label version=1 --label host=left --label zone="it's" known.data
 	push --label service=b --label version=2 --label host=right --label zone=other names.data

@@ -72,15 +72,15 @@ static struct estimate total_of(double ns, double squares)
 	return tally_estimate(&tally);
 }
 
-static int add_row(struct diff_table *table, const char *name, enum diff_unit unit,
-		   struct estimate before, struct estimate after, double wider)
+int diff_add(struct diff_table *table, const char *name, enum diff_unit unit,
+	     struct estimate before, struct estimate after, enum diff_rank rank)
 {
 	struct diff_row row = {.name = name, .unit = unit, .before = before, .after = after};
 
 	if (array_reserve(&table->rows, &table->capacity, table->count, sizeof(row)) < 0)
 		return -ENOMEM;
 	row.change = diff_change(&before, &after);
-	row.verdict = diff_judge(&row, wider);
+	row.verdict = diff_judge(&row, rank == DIFF_OF_ROW ? row_wider : 1);
 	table->rows[table->count++] = row;
 	return 0;
 }
@@ -140,10 +140,10 @@ static struct estimate calls_time_of(const struct model *model)
 	return model->tracing.estimated ? widest(&time, &model->tracing.time) : time;
 }
 
-#define TOTAL(name, unit, before, after)                                              \
-	do {                                                                          \
-		if (!error)                                                           \
-			error = add_row(&diff->totals, name, unit, before, after, 1); \
+#define TOTAL(name, unit, before, after)                                                           \
+	do {                                                                                       \
+		if (!error)                                                                        \
+			error = diff_add(&diff->totals, name, unit, before, after, DIFF_OF_TOTAL); \
 	} while (0)
 #define EXACT(name, unit, field) \
 	TOTAL(name, unit, exactly((double)a->field), exactly((double)b->field))
@@ -326,6 +326,12 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+void diff_sort(struct diff_table *table)
+{
+	if (table->count)
+		qsort(table->rows, table->count, sizeof(*table->rows), by_change);
+}
+
 static int join(struct diff_table *table, enum diff_unit unit, const struct figures sides[2],
 		const struct estimate missing[2])
 {
@@ -343,11 +349,10 @@ static int join(struct diff_table *table, enum diff_unit unit, const struct figu
 				continue;
 			pair[side] = sides[side].items[i];
 			pair[!side] = other ? sides[!side].items[*other] : missing[!side];
-			error = add_row(table, name, unit, pair[0], pair[1], row_wider);
+			error = diff_add(table, name, unit, pair[0], pair[1], DIFF_OF_ROW);
 		}
 	}
-	if (table->count)
-		qsort(table->rows, table->count, sizeof(*table->rows), by_change);
+	diff_sort(table);
 	return error;
 }
 
@@ -409,5 +414,6 @@ void diff_free(struct diff *diff)
 	table_clear(&diff->functions);
 	table_clear(&diff->types);
 	table_clear(&diff->sites);
+	table_clear(&diff->pauses);
 	table_clear(&diff->syscalls);
 }

@@ -37,20 +37,29 @@ struct diff_table {
 	size_t n_names, names_capacity;
 };
 
+/* Whether a row is one of few or one of many (see above). */
+enum diff_rank { DIFF_OF_TOTAL, DIFF_OF_ROW };
+
 struct diff {
 	const struct model *before, *after; /* borrowed */
-	struct diff_table totals, functions, types, sites, syscalls;
+	bool per_cpu; /* figures are per second of CPU time, those of selected profiles */
+	struct diff_table totals, functions, types, sites, pauses, syscalls;
 };
 
 /* The change between two figures, and its verdict. `wider` scales the interval. */
 struct estimate diff_change(const struct estimate *before, const struct estimate *after);
 enum diff_verdict diff_judge(const struct diff_row *row, double wider);
 
+/* Adds a row; borrows the name. 0 or -ENOMEM. */
+int diff_add(struct diff_table *table, const char *name, enum diff_unit unit,
+	     struct estimate before, struct estimate after, enum diff_rank rank);
+void diff_sort(struct diff_table *table);
+
 /* 0 or -ENOMEM; call diff_free() in any case. */
 int diff_make(const struct model *before, const struct model *after, struct diff *diff);
 void diff_free(struct diff *diff);
 
-int diff_text(const struct diff *diff, const struct report_options *options, FILE *out);
-int diff_json(const struct diff *diff, const struct report_options *options, FILE *out);
+typedef int diff_printer(const struct diff *diff, const struct report_options *options, FILE *out);
+diff_printer diff_text, diff_json;
 
 #endif

@@ -136,6 +136,10 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 		page.width = REPORT_WIDTH_MAX;
 	print_side(&page, "before", diff->before);
 	print_side(&page, "after", diff->after);
+	if (diff->per_cpu)
+		page_paragraph(&page, STYLE_PLAIN, 0,
+			       "All figures are per second of CPU time, so that unequal numbers of "
+			       "profiles can be compared.");
 	page_heading(&page, "Totals");
 	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
 	if (!error)
@@ -146,6 +150,8 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 	if (!error)
 		error = print_table(&page, &diff->sites, top, "Collection time caused, by site",
 				    "allocated in < called by");
+	if (!error)
+		error = print_table(&page, &diff->pauses, top, "Pauses", "kind");
 	if (!error)
 		error = print_table(&page, &diff->syscalls, top, "Time in system calls", "call");
 	page_paragraph(&page, STYLE_PLAIN, 0, "%s", "");
@@ -186,6 +192,18 @@ static json_t *table_json(const struct diff_table *table, size_t top)
 	return array;
 }
 
+/* What a server's figures are sums of, and what they were divided by. */
+static int put_sizes(json_t *object, const struct diff *diff)
+{
+	return json_put(object, "per", json_string("cpu_second")) |
+	       json_put(object, "profiles",
+			json_pack("[II]", (json_int_t)diff->before->run.recordings,
+				  (json_int_t)diff->after->run.recordings)) |
+	       json_put(object, "cpu_ns",
+			json_pack("[II]", (json_int_t)diff->before->cpu.on_cpu_ns,
+				  (json_int_t)diff->after->cpu.on_cpu_ns));
+}
+
 int diff_json(const struct diff *diff, const struct report_options *options, FILE *out)
 {
 	size_t top = options->top ? options->top : SIZE_MAX;
@@ -194,10 +212,14 @@ int diff_json(const struct diff *diff, const struct report_options *options, FIL
 
 	error |= json_put(object, "before", json_name(diff->before->file));
 	error |= json_put(object, "after", json_name(diff->after->file));
+	if (diff->per_cpu)
+		error |= put_sizes(object, diff);
 	error |= json_put(object, "totals", table_json(&diff->totals, SIZE_MAX));
 	error |= json_put(object, "functions", table_json(&diff->functions, top));
 	error |= json_put(object, "types", table_json(&diff->types, top));
 	error |= json_put(object, "sites", table_json(&diff->sites, top));
+	if (diff->per_cpu)
+		error |= json_put(object, "pauses", table_json(&diff->pauses, top));
 	error |= json_put(object, "syscalls", table_json(&diff->syscalls, top));
 	if (!error)
 		json_dumpf(object, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));

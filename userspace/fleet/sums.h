@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sums.h: has the ClickHouse server sum selected samples, and asks for rows of these sums. */
+/*
+ * The sums are in the temporary table `picked`, by side (position in the list of conditions),
+ * service, stack and type. Their names are those of the columns of samples with "s_" in front.
+ */
+#ifndef GCPROF_FLEET_SUMS_H
+#define GCPROF_FLEET_SUMS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "http.h"
+#include "where.h"
+
+struct sums {
+	struct http *http;
+	struct http_problem *problem;
+	struct buffer answer;
+};
+
+/* Prints a statement. */
+typedef void sums_printer(const void *context, FILE *out);
+
+/*
+ * Begins a session and sums what each of `count` conditions selects. Errors of http_query().
+ * Afterwards, call sums_end() in any case.
+ */
+int sums_begin(struct sums *sums, const struct where *const *wheres, size_t count);
+void sums_end(struct sums *sums);
+
+/* Runs a statement and returns the response, with the array "data"; NULL, with *err set: also
+ * -EBADMSG: it is invalid. */
+json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, int *err);
+
+/* Prints sum(PREFIXx) AS NAMEx, ... for all figures. */
+void sums_print(FILE *out, const char *prefix, const char *name);
+
+/* The number of profiles with rows that `context`, a struct where, selects, as "profiles". */
+void sums_print_profiles(const void *context, FILE *out);
+
+/* Only from services with selected samples. */
+#define SUMS_SERVICES " WHERE service IN (SELECT service FROM picked)"
+
+/* The functions of the selected stacks. */
+#define SUMS_STACKS                                          \
+	"(SELECT stack, functions FROM stacks" SUMS_SERVICES \
+	" AND stack IN (SELECT stack FROM picked))"
+
+/* The first three functions of a stack; direct recursion counts once. */
+#define SUMS_SITE                                                           \
+	"arraySlice(arrayFilter((f, i) -> i = 1 OR f != functions[i - 1], " \
+	"functions, arrayEnumerate(functions)), 1, 3)"
+
+/*
+ * Names the functions in the array `path` of a subquery's rows, which become those of
+ * SUMS_NAMES: SELECT ..., SUMS_NAMES FROM SUMS_NAME_BEGIN (subquery) SUMS_NAME_END GROUP BY path,
+ * ...
+ */
+#define SUMS_NAMES \
+	"arrayMap(x -> x.2, arraySort(groupArray((place, if(name = '', '(unknown)', name)))))"
+#define SUMS_NAME_BEGIN "(SELECT *, function, place FROM "
+#define SUMS_NAME_END                                                                      \
+	" LEFT ARRAY JOIN path AS function, arrayEnumerate(path) AS place) ANY LEFT JOIN " \
+	"(SELECT function, name FROM functions" SUMS_SERVICES ") USING function"
+
+#endif
