@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_query.h"
 #include "commands.h"
 #include "export/query.h"
 #include "profile/sink.h"
@@ -19,6 +20,7 @@
 enum { SQL_SIZE_MAX = 1 << 20, SHOWN_BEFORE = 60, SHOWN_BEHIND = 40 };
 
 struct query_arguments {
+	struct server_arguments server;
 	const char *format;
 	int schema;
 	const char *words[2]; /* statement, file */
@@ -30,6 +32,9 @@ static const struct option_row rows[] = {
 	 "table, csv or json (default table)"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct query_arguments, schema), 0, 0, NULL,
 	 "print all tables and columns with their meaning"},
+	{"from", 0, OPTION_TEXT, offsetof(struct query_arguments, server.url), 0, 0, "URL",
+	 "query the tables of gcprof push on this ClickHouse server, not a file"},
+	SERVER_OPTIONS(struct query_arguments, server, ""),
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -43,6 +48,11 @@ static int parse_arguments(struct query_arguments *arguments, int argc, char **a
 	if (!n && !arguments->schema) {
 		log_error("query: no statement; try 'gcprof query \"SELECT * FROM types\"', or "
 			  "--schema for all tables");
+		return -EINVAL;
+	}
+	if (arguments->server.url && (arguments->schema || n == 2)) {
+		log_error("--from: without a file and --schema; 'gcprof push --schema' prints the "
+			  "server's tables");
 		return -EINVAL;
 	}
 	return 0;
@@ -180,7 +190,8 @@ static int run(int argc, char **argv)
 		}
 		request.sql = sql.data;
 	}
-	status = answer(&request);
+	status = arguments.server.url ? query_server(&arguments.server, request.sql, request.format)
+				      : answer(&request);
 	buffer_free(&sql);
 	return status;
 }

@@ -190,6 +190,36 @@ close_to() { # EXPECTED FOUND
 	run -2 "$GCPROF" diff --where version=1 known.data many.data
 }
 
+@test "query --from: a statement on the server's tables, printed as those on a profile" {
+	(umask 077 && echo "wonder'land" >password)
+	push --label service="$(printf 'x\t\e]0;y\a')" known.data
+	query() {
+		"$GCPROF" query --from "$url" --user alice --password-file password "$@"
+	}
+	sql='SELECT name, count, total_ns FROM calls WHERE time > 0 ORDER BY name'
+	"$GCPROF" query -f csv 'SELECT name, count, total_ns FROM syscall_totals ORDER BY name' known.data >expected
+	query -f csv "$sql" >found
+	diff expected found
+	[ "$(wc -l <found)" -gt 5 ]
+	same json "$(query -f json - <<<"$sql" | jq -r '.[] | [.name, .count, .total_ns] | join(",")')" "$(tail -n +2 expected)"
+	query "$sql LIMIT 1" | head -n 1 | grep -Eq '^name +count +total_ns$'
+	sql="SELECT service, 18446744073709551615 AS big, -1 AS small, 0.5 AS half, NULL AS none, ['a\\'b', '\\n'] AS list, 2 AS \`a\"\x07b\` FROM profiles"
+	query -f json "$sql" >found
+	same cells "$(jq -c '.[] | [.[]]' found)" \
+		'["x\\x09\\x1b]0;y\\x07","18446744073709551615",-1,0.5,null,"['"'a\\\\'b','\\\\n'"']",2]'
+	for format in table csv json; do
+		query -f $format "$sql" >found
+		run -1 grep -aqP '[\x00-\x09\x0b-\x1f\x7f]' found
+	done
+	same 'no rows' "$(query -f csv "SELECT 1 AS a WHERE 0")" a
+	for bad in 'DROP TABLE calls' "INSERT INTO calls (name) VALUES ('x')" 'SELECT nonsense' 'SELECT 1 FORMAT JSON' \
+		'SELECT throwIf(number = 3000000) FROM system.numbers LIMIT 4000000'; do
+		run -1 query "$bad"
+		[[ $output = 'gcprof: error: '*"$url"* ]]
+	done
+	run -2 query "$sql" known.data
+}
+
 @test "two services, versions and machines: --where selects each one, or both" {
 	push --label service=a --label version=1 --label host=left --label zone="it's" known.data
 	push --label service=b --label version=2 --label host=right --label zone=other names.data

@@ -39,7 +39,7 @@ struct http {
 	struct buffer answer; /* to inserts */
 	struct buffer packed;
 	char why[CURL_ERROR_SIZE];
-	char session[64]; /* a part of the URL; empty: no session */
+	char settings[128]; /* a part of the URL; empty: none */
 };
 
 static int load_library(struct http_problem *problem)
@@ -303,8 +303,16 @@ void http_begin_session(struct http *http)
 	uint64_t random[2] = {(uint64_t)getpid(), (uint64_t)time(NULL)};
 
 	(void)!getrandom(random, sizeof(random), 0);
-	snprintf(http->session, sizeof(http->session), "&session_id=%016" PRIx64 "%016" PRIx64,
+	snprintf(http->settings, sizeof(http->settings), "&session_id=%016" PRIx64 "%016" PRIx64,
 		 random[0], random[1]);
+}
+
+void http_only_read(struct http *http)
+{
+	/* Waits for the end: otherwise an error could look like a row. readonly=2: settings may
+	 * still come with the statement. */
+	snprintf(http->settings, sizeof(http->settings),
+		 "&readonly=2&wait_end_of_query=1&default_format=TabSeparatedWithNamesAndTypes");
 }
 
 int http_query(struct http *http, const char *sql, const char *id, struct buffer *answer,
@@ -316,7 +324,7 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 	if (asprintf(&url,
 		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
 		     "&output_format_json_quote_denormals=0%s%s%s",
-		     http->name, http->database, http->session, id ? "&query_id=" : "",
+		     http->name, http->database, http->settings, id ? "&query_id=" : "",
 		     id ? id : "") < 0)
 		return -ENOMEM;
 	err = perform(http, url, http->headers, sql, strlen(sql), answer, problem);

@@ -50,6 +50,10 @@ const char *http_name(const struct http *http); /* scheme, host and port, for me
  * soon after the last statement. */
 void http_begin_session(struct http *http);
 
+/* From now on, statements can only read, and responses are TabSeparatedWithNamesAndTypes unless a
+ * statement says otherwise. */
+void http_only_read(struct http *http);
+
 /*
  * Runs a statement and replaces `answer` with the response, followed by a zero byte. The server
  * rejects it while a statement with the same `id` (letters, digits, "-"; NULL: none) is running. 0;
