@@ -25,6 +25,7 @@ struct push_arguments {
 	const char *spool;
 	uint64_t expire;
 	int schema;
+	const char *cluster;
 	const char *files[FILES_MAX];
 	int n_files;
 };
@@ -41,6 +42,8 @@ static const struct option_row rows[] = {
 	 "drop samples, pauses and calls of older profiles; hourly sums are kept"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
 	 "print the statements that create the tables, and exit"},
+	{"cluster", 0, OPTION_TEXT, offsetof(struct push_arguments, cluster), 0, 0, "NAME",
+	 "with --schema: for each server of this cluster"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -131,12 +134,16 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	if (server_check(arguments.server.url, &arguments.labels) < 0)
 		return EXIT_USAGE;
+	if (arguments.cluster && (!arguments.schema || !fleet_is_name(arguments.cluster))) {
+		log_error("--cluster: only with --schema; letters, digits and \"_\"");
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < arguments.labels.count; i++)
 		take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]);
 	if (arguments.schema) {
 		fleet_print_schema(arguments.server.url ? http_url_database(arguments.server.url)
 							: HTTP_DATABASE,
-				   stdout);
+				   arguments.cluster, stdout);
 		return fflush(stdout) ? EXIT_FAILURE : 0;
 	}
 	if (!arguments.n_files && !arguments.spool && !arguments.expire)

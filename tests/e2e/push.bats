@@ -517,6 +517,49 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'nothing.data: No such file' <<<"$output"
 }
 
+# Without ZooKeeper, which 18.16 needs for replicated tables, the tables are plain ones.
+@test "long: cluster of two servers: a profile is on one of them, and each answers for both" {
+	first=$port
+	start_server other
+	second=$port
+	for name in server other; do
+		cat >$name/more.xml <<-END
+			<remote_servers><two>
+			<shard><replica><host>127.0.0.1</host><port>$((first + 1))</port></replica></shard>
+			<shard><replica><host>127.0.0.1</host><port>$((second + 1))</port></replica></shard>
+			</two></remote_servers>
+		END
+	done
+	port=$first write_config server
+	port=$second write_config other
+	"$GCPROF" push --schema --cluster two >schema
+	same 'replicated tables' "$(grep -Ec "Replicated(Replacing|Summing)?MergeTree\\('/clickhouse/tables/[{]shard[}]/gcprof/[a-z]+', '[{]replica[}]'" schema)" 7
+	sed -E "s/Replicated(.*MergeTree\\()'[^']*', '[{]replica[}]'(, )?/\\1/" schema >plain
+	run -2 "$GCPROF" push --schema --cluster 'two, x'
+	for port in $first $second; do
+		for place in $first $second; do
+			curl -sS "127.0.0.1:$place" --data-binary 'SYSTEM RELOAD CONFIG'
+			curl -sS "127.0.0.1:$place" --data-binary 'DROP DATABASE IF EXISTS gcprof'
+			clickhouse-client --port $((place + 1)) --multiquery <plain
+		done
+		url=http://127.0.0.1:$port
+		push --label team=ours known.data
+		agrees known.data
+		push known.data 2>log
+		grep -q 'the server already has it' log
+		for place in $first $second; do
+			url=http://127.0.0.1:$place
+			agrees known.data
+			report_from --json --where 'team=ours' >server.json
+			same cpu "$(jq .totals.cpu_ns server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' .report.json)"
+			jq -e '.functions | map(.name) | contains(["spin"])' server.json >/dev/null
+			ask_server 'SELECT count() > 0 FROM samples_local'
+		done >stored
+		same 'servers with its rows' "$(grep -c '^1' stored)" 1
+	done
+	push --expire 36500
+}
+
 @test "--expire drops old rows and keeps their hourly sums" {
 	push known.data
 	ask_server "INSERT INTO samples (day, service, time, stack, cpu_ns) VALUES ('2020-01-01', 'old', 1577880000, 1, 7000),

@@ -54,10 +54,16 @@ static int expire_table(struct http *http, const char *table, uint64_t days, uin
 
 int push_expire(struct http *http, uint64_t days, uint64_t *dropped, struct http_problem *problem)
 {
+	char name[64];
 	int err = 0;
 
-	for (size_t i = 0; i < FLEET_TABLES && !err; i++)
-		if (fleet_tables[i].once)
-			err = expire_table(http, fleet_tables[i].name, days, dropped, problem);
+	/* On a cluster, those of the server that responds. */
+	for (size_t i = 0; i < 2 * FLEET_TABLES && !err; i++) {
+		const struct fleet_description *table = &fleet_tables[i / 2];
+
+		snprintf(name, sizeof(name), "%s%s", table->name, i % 2 ? FLEET_LOCAL : "");
+		if (table->once)
+			err = expire_table(http, name, days, dropped, problem);
+	}
 	return err;
 }

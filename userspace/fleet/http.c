@@ -18,6 +18,9 @@
 
 #include "tables.h"
 
+/* A Distributed table answers when the rows are stored. */
+#define WRITING "insert_distributed_sync=1"
+
 enum { ANSWER_MAX = 256 << 20, CONNECT_S = 10, KEEPALIVE_S = 30, GZIP = 15 + 16 };
 
 /* The functions of libcurl in use. */
@@ -324,7 +327,7 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 	if (asprintf(&url,
 		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
 		     "&output_format_json_quote_denormals=0%s%s%s",
-		     http->name, http->database, http->settings, id ? "&query_id=" : "",
+		     http->name, http->database, http->settings, id ? "&" WRITING "&query_id=" : "",
 		     id ? id : "") < 0)
 		return -ENOMEM;
 	err = perform(http, url, http->headers, sql, strlen(sql), answer, problem);
@@ -360,7 +363,7 @@ int http_insert(struct http *http, const char *sql, const char *id, const struct
 	int err = query ? pack(&http->packed, data) : -ENOMEM;
 
 	*problem = (struct http_problem){0, "no memory"};
-	if (!err && asprintf(&url, "%s/?database=%s&query_id=%s&query=%s", http->name,
+	if (!err && asprintf(&url, "%s/?database=%s&" WRITING "&query_id=%s&query=%s", http->name,
 			     http->database, id, query) < 0)
 		err = -ENOMEM;
 	if (!err)

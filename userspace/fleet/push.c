@@ -236,13 +236,14 @@ static int complete_hourly(struct push *push)
 		return -ENOMEM;
 	fputs("SELECT block FROM samples", out);
 	print_markers(push, out);
-	fputs(" AND stack NOT IN (SELECT stack FROM hourly WHERE hour = toDateTime(0) AND service "
+	fputs(" AND stack GLOBAL NOT IN (SELECT stack FROM hourly WHERE hour = toDateTime(0) AND "
+	      "service "
 	      "= ",
 	      out);
 	quote_print(out, push->given.service);
 	fputs(" AND version = ", out);
 	quote_print(out, push->given.version);
-	fputs(" AND stack IN (SELECT stack FROM samples", out);
+	fputs(" AND stack GLOBAL IN (SELECT stack FROM samples", out);
 	print_markers(push, out);
 	fputs("))", out);
 	err = run(push, &sql, NULL);

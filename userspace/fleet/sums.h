@@ -40,12 +40,12 @@ void sums_print(FILE *out, const char *prefix, const char *name);
 void sums_print_profiles(const void *context, FILE *out);
 
 /* Only from services with selected samples. */
-#define SUMS_SERVICES " WHERE service IN (SELECT service FROM picked)"
+#define SUMS_SERVICES " WHERE service GLOBAL IN (SELECT service FROM picked)"
 
 /* The functions of the selected stacks. */
 #define SUMS_STACKS                                          \
 	"(SELECT stack, functions FROM stacks" SUMS_SERVICES \
-	" AND stack IN (SELECT stack FROM picked))"
+	" AND stack GLOBAL IN (SELECT stack FROM picked))"
 
 /* The first three functions of a stack; direct recursion counts once. */
 #define SUMS_SITE                                                           \

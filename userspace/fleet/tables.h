@@ -47,10 +47,15 @@ bool fleet_is_sum(const struct fleet_column *column);
 /* Prints the SELECT list that computes hourly from samples. */
 void fleet_hourly_select(FILE *out);
 
-/* Prints all statements that create the database and its tables. */
-void fleet_print_schema(const char *database, FILE *out);
+/*
+ * Prints all statements that create the database and its tables. With a cluster (else NULL) the
+ * rows are in replicated tables NAME_local of its servers, and the tables NAME are distributed over
+ * these.
+ */
+#define FLEET_LOCAL "_local"
+void fleet_print_schema(const char *database, const char *cluster, FILE *out);
 
-/* Is it a valid database name: letters, digits and "_", no digit first? */
+/* Is it a valid name of a database or cluster: letters, digits and "_", no digit first? */
 bool fleet_is_name(const char *name);
 
 #endif

@@ -176,7 +176,7 @@ static void print_label(const struct where_term *term, FILE *out)
 
 	if (of_profiles)
 		fprintf(out, "profile %s (SELECT profile FROM profiles WHERE ",
-			term->differs ? "NOT IN" : "IN");
+			term->differs ? "GLOBAL NOT IN" : "GLOBAL IN");
 	if (column < N_COLUMNS)
 		fputs(term->name, out);
 	else
