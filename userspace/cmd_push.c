@@ -32,7 +32,8 @@ struct push_arguments {
 
 static const struct option_row rows[] = {
 	{"to", 0, OPTION_TEXT, offsetof(struct push_arguments, server.url), 0, 0, "URL",
-	 "http[s]://HOST[:PORT][/DATABASE] (default http://localhost:8123/gcprof)"},
+	 "http[s]://HOST[:PORT][/DATABASE] (default http://localhost:8123/gcprof), or "
+	 "pyroscope+http..."},
 	{"label", 'l', OPTION_LIST, offsetof(struct push_arguments, labels), 0, 0, "NAME=VALUE",
 	 "label for all rows: service, version, host, container or another name; may be repeated"},
 	SERVER_OPTIONS(struct push_arguments, server, ""),
@@ -126,6 +127,7 @@ static int run(int argc, char **argv)
 	struct push_arguments arguments = {.n_files = 0};
 	struct fleet_given given = {.version = "", .container = ""};
 	struct http *http = NULL;
+	spool_pusher *pusher = push_file;
 	int status;
 
 	arguments.n_files =
@@ -134,6 +136,13 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	if (server_check(arguments.server.url, &arguments.labels) < 0)
 		return EXIT_USAGE;
+	if (arguments.server.url && http_is_pyroscope(arguments.server.url)) {
+		pusher = pyroscope_push;
+		if (arguments.schema || arguments.expire) {
+			log_error("--to %s: without --schema and --expire", arguments.server.url);
+			return EXIT_USAGE;
+		}
+	}
 	if (arguments.cluster && (!arguments.schema || !fleet_is_name(arguments.cluster))) {
 		log_error("--cluster: only with --schema; letters, digits and \"_\"");
 		return EXIT_USAGE;
@@ -158,9 +167,9 @@ static int run(int argc, char **argv)
 			"%s",
 			arguments.spool, arguments.spool);
 	if (http && arguments.spool)
-		status = spool_push(arguments.spool, push_file, http, &given);
+		status = spool_push(arguments.spool, pusher, http, &given);
 	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
-		status |= push_file(http, arguments.files[i], &given);
+		status |= pusher(http, arguments.files[i], &given);
 	if (http && arguments.expire)
 		status |= expire(http, arguments.expire);
 	http_free(http);

@@ -50,6 +50,10 @@ int spool_add(const char *spool, const char *const *files, int n_files);
 int spool_push(const char *spool, spool_pusher *push, struct http *http,
 	       const struct fleet_given *given);
 
+/* A spool_pusher for Pyroscope. Unlike a server with tables, it stores a profile as often as it is
+ * sent. */
+int pyroscope_push(struct http *http, const char *file, const struct fleet_given *given);
+
 /* Checks the URL (NULL: the default) and the labels. 0 or -EINVAL, with the error printed. */
 int server_check(const char *url, const struct option_list *labels);
 

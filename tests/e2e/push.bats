@@ -364,6 +364,38 @@ has_blocks() { # COUNT CLIENT
 	agrees many.data
 }
 
+@test "pyroscope: a push is a POST of the pprof export, with labels" {
+	cat >recorder.py <<-'END'
+		import http.server
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    def do_POST(self):
+		        open('body', 'wb').write(self.rfile.read(int(self.headers['Content-Length'])))
+		        open('request', 'w').write(self.requestline)
+		        self.send_response(int(open('answer').read()))
+		        self.send_header('Content-Length', '0')
+		        self.end_headers()
+		server = http.server.HTTPServer(('127.0.0.1', 0), Handler)
+		print(server.server_port, flush=True)
+		server.handle_request()
+		server.handle_request()
+	END
+	echo 500 >answer
+	python3 recorder.py >place 2>/dev/null 3>&- &
+	wait_until test -s place
+	to=pyroscope+http://127.0.0.1:$(cat place)
+	labels=(--label service=shop --label version=1 --label host=h --label 'team=a,b')
+	run -1 "$GCPROF" push --to "$to" --spool spool "${labels[@]}" known.data
+	grep -q 'HTTP status 500' <<<"$output"
+	[ "$(ls spool | wc -l)" = 1 ]
+	echo 200 >answer
+	"$GCPROF" push --to "$to" --spool spool "${labels[@]}"
+	same 'the spool has' "$(ls spool)" ''
+	grep -Eqx 'POST /ingest\?name=shop%7Bversion%3D1%2Chost%3Dh%2Cteam%3Da_b%7D&from=[0-9]{10}&until=[0-9]{10}&format=pprof HTTP/1.1' request
+	"$GCPROF" export -f pprof -o - known.data | cmp - body
+	run -1 "$GCPROF" push --to "$to" known.data
+	run -2 "$GCPROF" push --to "$to" --schema
+}
+
 @test "two pushes of a file at once: one is refused" {
 	small_blocks
 	cp --remove-destination "$(realpath many.data)" many.data

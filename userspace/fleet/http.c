@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* http.c: sends requests to a ClickHouse server, over HTTP or HTTPS. */
+/* http.c: sends requests to a ClickHouse or Pyroscope server, over HTTP or HTTPS. */
 #include "http.h"
 
 #define CURL_DISABLE_TYPECHECK
@@ -41,6 +41,7 @@ struct http {
 	struct curl_slist *headers, *packed_headers;
 	struct buffer answer; /* to inserts */
 	struct buffer packed;
+	bool pyroscope;
 	char why[CURL_ERROR_SIZE];
 	char settings[128]; /* a part of the URL; empty: none */
 };
@@ -76,8 +77,16 @@ static int complain(struct http_problem *problem, const char *url, const char *w
 	return -EINVAL;
 }
 
+#define PYROSCOPE "pyroscope+"
+
+bool http_is_pyroscope(const char *url)
+{
+	return !strncmp(url, PYROSCOPE, strlen(PYROSCOPE));
+}
+
 static const char *host_of(const char *url)
 {
+	url += http_is_pyroscope(url) ? strlen(PYROSCOPE) : 0;
 	return !strncmp(url, "http://", 7)    ? url + 7
 	       : !strncmp(url, "https://", 8) ? url + 8
 					      : NULL;
@@ -128,6 +137,8 @@ static int take_url(struct http *http, const char *url, struct http_problem *pro
 
 	if (err)
 		return err;
+	http->pyroscope = http_is_pyroscope(url);
+	url += http->pyroscope ? strlen(PYROSCOPE) : 0;
 	http->name = strndup(url, (size_t)(host - url) + strcspn(host, "/"));
 	http->database = strdup(database_of(host));
 	return http->name && http->database ? 0 : -ENOMEM;
@@ -148,11 +159,15 @@ static int add_header(struct curl_slist **list, const char *name, const char *va
 	return longer ? 0 : -ENOMEM;
 }
 
-static int make_headers(const struct http_server *server, struct curl_slist **list)
+static int make_headers(const struct http *http, const struct http_server *server,
+			struct curl_slist **list)
 {
-	int err = add_header(list, "X-ClickHouse-User", server->user ? server->user : "default");
+	int err = 0;
 
-	if (!err && server->password)
+	if (!http->pyroscope)
+		err = add_header(list, "X-ClickHouse-User",
+				 server->user ? server->user : "default");
+	if (!err && !http->pyroscope && server->password)
 		err = add_header(list, "X-ClickHouse-Key", server->password);
 	if (!err)
 		err = add_header(list, "Content-Type", "application/octet-stream");
@@ -185,7 +200,12 @@ static int set_up(struct http *http, const struct http_server *server)
 	lib.curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	if (server->ca_file)
 		lib.curl_easy_setopt(curl, CURLOPT_CAINFO, server->ca_file);
-	if (make_headers(server, &http->headers) || make_headers(server, &http->packed_headers))
+	if (http->pyroscope && server->user)
+		lib.curl_easy_setopt(curl, CURLOPT_USERNAME, server->user);
+	if (http->pyroscope && server->password)
+		lib.curl_easy_setopt(curl, CURLOPT_PASSWORD, server->password);
+	if (make_headers(http, server, &http->headers) ||
+	    make_headers(http, server, &http->packed_headers))
 		return -ENOMEM;
 	return add_header(&http->packed_headers, "Content-Encoding", "gzip");
 }
@@ -267,8 +287,10 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 			 "the server refused the request: %.*s", (int)(size < 400 ? size : 400),
 			 text);
 	else
-		snprintf(problem->text, sizeof(problem->text),
-			 "not a ClickHouse server: it answered with HTTP status %ld", status);
+		snprintf(problem->text, sizeof(problem->text), "%s HTTP status %ld",
+			 http->pyroscope ? "the server refused the profile:"
+					 : "not a ClickHouse server: it answered with",
+			 status);
 }
 
 static int perform(struct http *http, const char *url, struct curl_slist *headers, const void *body,
@@ -370,6 +392,25 @@ int http_insert(struct http *http, const char *sql, const char *id, const struct
 		err = perform(http, url, http->packed_headers, http->packed.data, http->packed.size,
 			      &http->answer, problem);
 	lib.curl_free(query);
+	free(url);
+	return err;
+}
+
+int http_ingest(struct http *http, const char *name, uint64_t from, uint64_t until,
+		const struct buffer *data, struct http_problem *problem)
+{
+	char *url = NULL, *escaped = lib.curl_easy_escape(http->curl, name, 0);
+	int err = escaped ? 0 : -ENOMEM;
+
+	*problem = (struct http_problem){0, "no memory"};
+	if (!err &&
+	    asprintf(&url, "%s/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof",
+		     http->name, escaped, from, until) < 0)
+		err = -ENOMEM;
+	if (!err)
+		err = perform(http, url, http->headers, data->data, data->size, &http->answer,
+			      problem);
+	lib.curl_free(escaped);
 	free(url);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* http.h: sends requests to a ClickHouse server, over HTTP or HTTPS. */
+/* http.h: sends requests to a ClickHouse or Pyroscope server, over HTTP or HTTPS. */
 /*
  * libcurl is loaded by the first http_create(). The recorder, which runs as root, and the many
  * processes that it starts run without it and the thirty libraries that it depends on.
@@ -7,6 +7,7 @@
 #ifndef GCPROF_FLEET_HTTP_H
 #define GCPROF_FLEET_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../util/buffer.h"
@@ -32,6 +33,9 @@ struct http_problem {
 
 /* Checks the URL: 0, or -EINVAL with a text. Does not load libcurl. */
 int http_check(const char *url, struct http_problem *problem);
+
+/* Does it name a Pyroscope server: pyroscope+http[s]://HOST[:PORT]? */
+bool http_is_pyroscope(const char *url);
 
 /* The database in a valid URL, or HTTP_DATABASE. */
 const char *http_url_database(const char *url);
@@ -66,6 +70,10 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 /* The same for "INSERT ... FORMAT Native", whose data it compresses. */
 int http_insert(struct http *http, const char *sql, const char *id, const struct buffer *data,
 		struct http_problem *problem);
+
+/* Sends a file in pprof's format to Pyroscope, with times in seconds since 1970. */
+int http_ingest(struct http *http, const char *name, uint64_t from, uint64_t until,
+		const struct buffer *data, struct http_problem *problem);
 
 /* Error codes of ClickHouse. */
 enum { HTTP_ID_RUNS = 216, HTTP_NO_TABLE = 60, HTTP_NO_DATABASE = 81 };
