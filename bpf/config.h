@@ -10,6 +10,12 @@
 
 #include "wait_events.h"
 
+/* A question of the recorder and its answer: kernel_name.bpf.c. */
+struct kernel_name {
+	uint64_t address;
+	char text[256]; /* "function", "function [module]", or the address as a number */
+};
+
 struct bpf_config {
 	uint32_t user_stacks;      /* 1: walk user stacks */
 	uint32_t syscall_rate;     /* initial short_rate; 0: never record short calls */

@@ -77,7 +77,6 @@ int recording_open_output(struct recording *recording)
 	if (!err)
 		err = store_create(recording->writer, recording->files, recording->processes,
 				   &recording->store);
-	/* The reader reads the kernel's names while the BPF programs are loaded. */
 	if (!err && recording->options.frequency)
 		store_prepare_symbols(recording->store);
 	if (err)
@@ -479,6 +478,7 @@ int recording_open_profile(struct recording *recording, char *const *words)
 	err = open_throttle(recording);
 	if (err)
 		goto out;
+	store_know_kernel(recording->store, recording->session);
 	store_know_own_code(recording->store, session_own_code(recording->session));
 	parts = (struct drain_parts){
 		.session = recording->session,

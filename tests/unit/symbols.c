@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "symbols_rig.h"
-#include "symbols/kernel_symbols.h"
 #include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 
@@ -118,51 +117,6 @@ static const char *write_file(const void *data, size_t size)
 	CHECK_EQ(ftruncate(fd, 0), 0);
 	CHECK_EQ(pwrite(fd, data, size, 0), (ssize_t)size);
 	return path;
-}
-
-static struct kernel_symbols *read_kernel_table(const char *path)
-{
-	struct kernel_symbols *symbols = NULL;
-	int fd = open(path, O_RDONLY);
-
-	CHECK(fd >= 0);
-	CHECK_EQ(kernel_symbols_read(fd, &symbols), 0);
-	close(fd);
-	return symbols;
-}
-
-TEST(kernel_table_is_read)
-{
-	static const char table[] = "ffffffff81000000 T first\n"
-				    "ffffffff81000000 t alias\n"
-				    "ffffffff81000100 D data\n"
-				    "ffffffff81000200 t second\n"
-				    "nonsense\n"
-				    "\n"
-				    "ffffffffc0000000 t in_module\t[module]\n"
-				    "0000000000000000 T hidden\n"
-				    "ffffffff81000180 W between";
-	const char *path = write_file(table, sizeof(table) - 1);
-	struct kernel_symbols *symbols;
-	uint64_t within = 0;
-
-	symbols = read_kernel_table(path);
-	CHECK_STR(kernel_symbols_find(symbols, 0xffffffff81000005, &within), "first");
-	CHECK_EQ(within, 5);
-	CHECK_STR(kernel_symbols_find(symbols, 0xffffffff81000110, &within), "first");
-	CHECK_STR(kernel_symbols_find(symbols, 0xffffffff810001ff, &within), "between");
-	CHECK_STR(kernel_symbols_find(symbols, 0xffffffff81000200, &within), "second");
-	CHECK_STR(kernel_symbols_find(symbols, 0xffffffffc0000010, &within), "in_module");
-	CHECK(!kernel_symbols_find(symbols, 0xffffffff80ffffff, &within));
-	CHECK(!kernel_symbols_find(symbols, 0xffffffff91000000, &within));
-	CHECK(!kernel_symbols_find(symbols, 0, &within));
-	kernel_symbols_free(symbols);
-	CHECK_EQ(kernel_symbols_read(-1, &symbols), -EBADF);
-	path = write_file("", 0);
-	symbols = read_kernel_table(path);
-	CHECK(!kernel_symbols_find(symbols, 0xffffffff81000005, &within));
-	kernel_symbols_free(symbols);
-	unlink(path);
 }
 
 TEST(names_are_made_readable)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: answers READ_NAMES, READ_KERNEL and READ_CODE: names of functions. */
+/* names.c: answers READ_NAMES and READ_CODE: names of functions. */
 /*
  * Data read from a file is kept for the next request about it. If memory runs out the request
  * fails, and the recorder starts over with a fresh process.
@@ -175,19 +175,6 @@ static int answer_file(struct names *names, const struct names_request *head,
 	return err;
 }
 
-static int answer_kernel(struct names *names, const struct names_request *head,
-			 const struct name_place *places, const struct request *request)
-{
-	if (request->files.n)
-		symbols_kernel_read(names->symbols, request->files.fds[0]);
-	for (uint32_t i = 0; i < head->count; i++) {
-		struct symbol symbol = symbols_kernel(names->symbols, places[i].place);
-
-		put_names(&symbol, symbol.name != NULL);
-	}
-	return 0;
-}
-
 /* Reads new data in the files. Jitdump files stay open, and the first ones in each request are
  * already known. */
 static int read_code(struct names *names, const struct names_request *head,
@@ -316,8 +303,6 @@ int names_answer(struct names *names, struct request *request)
 		goto out;
 	if (request->head.kind == READ_NAMES || request->head.kind == READ_TYPES)
 		err = answer_file(names, &head, places, request);
-	else if (request->head.kind == READ_KERNEL)
-		err = answer_kernel(names, &head, places, request);
 	else if (request->head.kind == READ_JAVA)
 		err = answer_java(names, &head, places, request);
 	else if (request->head.kind == READ_BYTECODE)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: answers READ_NAMES, READ_KERNEL, READ_CODE and READ_TYPES: names of functions and types.
- */
+/* names.h: answers READ_NAMES, READ_CODE and READ_TYPES: names of functions and types. */
 #ifndef GCPROF_READER_NAMES_H
 #define GCPROF_READER_NAMES_H
 
@@ -18,9 +17,9 @@
 
 /*
  * A request is this head, then places. Its descriptors are: READ_NAMES, READ_TYPES: the file;
- * READ_KERNEL: /proc/kallsyms; READ_CODE: the perf map, if any, then all jitdump files of the
- * process, always in the same order; READ_JAVA: a socket (remote_memory.h), and libjvm.so;
- * READ_BYTECODE: a file with everything reported (record/symbolize/bytecodes.h).
+ * READ_CODE: the perf map, if any, then all jitdump files of the process, always in the same order;
+ * READ_JAVA: a socket (remote_memory.h), and libjvm.so; READ_BYTECODE: a file with everything
+ * reported (record/symbolize/bytecodes.h).
  */
 struct names_request {
 	uint64_t owner; /* number of the file or process, never reused */

@@ -30,7 +30,6 @@ enum worker_request_kind {
 	READ_FACTS = 1, /* an ELF file: struct file_facts, then its probe sites */
 	READ_ROWS,      /* an ELF file: its unwind rows, see rows.h */
 	READ_NAMES,     /* places in a file: their names, see names.h */
-	READ_KERNEL,    /* /proc/kallsyms and addresses: names */
 	READ_CODE,      /* perf maps or jitdump files and addresses: names */
 	READ_TYPES,     /* numbers of types of a file's runtime: names */
 	READ_JAVA,      /* memory (remote_memory.h) of a Java virtual machine and frames: names */

@@ -74,7 +74,6 @@ static int answer(struct names *names, struct request *request)
 	case READ_ROWS:
 		return answer_file(request);
 	case READ_NAMES:
-	case READ_KERNEL:
 	case READ_CODE:
 	case READ_TYPES:
 	case READ_JAVA:

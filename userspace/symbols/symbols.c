@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "elf_symbols.h"
-#include "kernel_symbols.h"
 #include "symbols.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -29,8 +28,6 @@ struct symbols {
 	struct map
 		*files; /* path, zero, build-id: to struct elf_symbols *, or an errno, see below */
 	struct map *names; /* mangled name (its address) to the readable one */
-	struct kernel_symbols *kernel;
-	bool kernel_read;
 };
 
 /* The value for a file: its symbols, or an invalid address with the errno why it has none. */
@@ -87,7 +84,6 @@ void symbols_free(struct symbols *symbols)
 		return;
 	map_free_all(symbols->files, free_file);
 	map_free_all(symbols->names, free);
-	kernel_symbols_free(symbols->kernel);
 	free(symbols);
 }
 
@@ -264,22 +260,4 @@ size_t symbols_type(struct symbols *symbols, const char *path, const void *build
 	const struct elf_symbols *file = find_file(symbols, path, build_id, build_id_size);
 
 	return file ? elf_symbols_type(file, number, out, size) : 0;
-}
-
-void symbols_kernel_read(struct symbols *symbols, int fd)
-{
-	if (symbols->kernel_read)
-		return;
-	symbols->kernel_read = true;
-	if (kernel_symbols_read(fd, &symbols->kernel))
-		symbols->kernel = NULL;
-}
-
-struct symbol symbols_kernel(struct symbols *symbols, uint64_t address)
-{
-	struct symbol symbol = {0};
-
-	if (symbols->kernel)
-		symbol.name = kernel_symbols_find(symbols->kernel, address, &symbol.offset);
-	return symbol;
 }

@@ -43,15 +43,6 @@ size_t symbols_type(struct symbols *symbols, const char *path, const void *build
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
 		  size_t build_id_size);
 
-/*
- * Reads the kernel's symbols from /proc/kallsyms, which shows addresses only to processes that were
- * privileged when they opened it. Call once. The descriptor is borrowed.
- */
-void symbols_kernel_read(struct symbols *symbols, int fd);
-
-/* The kernel function at `address` in the running kernel. */
-struct symbol symbols_kernel(struct symbols *symbols, uint64_t address);
-
 /* The readable name, which the caller frees; NULL if it is not mangled or better left alone. */
 char *demangle(const char *name);
 

@@ -192,8 +192,8 @@ static void check_unprivileged(struct finding *out)
 		 (long long)setting("/proc/sys/kernel/unprivileged_bpf_disabled", 0));
 }
 
-/* The kernel shows all addresses as 0 to users who may not see them. */
-static void check_kernel_names(struct finding *out)
+/* The kernel shows all addresses as 0 to users who may not see them, also those of BPF programs. */
+static void check_kernel_addresses(struct finding *out)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char line[256];
@@ -204,12 +204,12 @@ static void check_kernel_names(struct finding *out)
 	if (file)
 		fclose(file);
 	if (shown) {
-		conclude(out, VERDICT_GOOD, "/proc/kallsyms shows the kernel's functions");
+		conclude(out, VERDICT_GOOD, "the kernel shows where the BPF programs are");
 		return;
 	}
 	conclude(out, VERDICT_NOTE,
-		 "/proc/kallsyms shows no addresses (kernel.kptr_restrict is %lld): kernel "
-		 "functions will have no names",
+		 "the kernel hides where the BPF programs are (kernel.kptr_restrict is %lld): "
+		 "their CPU time will count as the program's",
 		 (long long)setting("/proc/sys/kernel/kptr_restrict", -1));
 	advise(out, "Record with CAP_SYSLOG and kernel.kptr_restrict at most 1, or set "
 		    "kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1.");
@@ -262,7 +262,7 @@ const struct check check_table[] = {
 	{"lockdown", true, check_lockdown},
 	{"libbpf", false, check_libbpf},
 	{"limits", true, check_limits},
-	{"kernel names", false, check_kernel_names},
+	{"kernel addresses", false, check_kernel_addresses},
 	{"perf", false, check_paranoid},
 	{"unprivileged BPF", false, check_unprivileged},
 	{"tracefs", false, check_tracefs},

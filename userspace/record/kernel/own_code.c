@@ -58,7 +58,7 @@ int own_code_add(struct own_code *own, uint64_t begin, uint64_t length)
 
 int own_code_add_program(struct own_code *own, const struct bpf_program *program)
 {
-	uint64_t begins[FUNCTIONS_MAX];
+	uint64_t begins[FUNCTIONS_MAX] = {0}; /* stay so if the kernel hides addresses */
 	uint32_t lengths[FUNCTIONS_MAX], size, count;
 	struct bpf_prog_info info = {
 		.jited_ksyms = (uintptr_t)begins,

@@ -17,6 +17,7 @@
 #include "arrays.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
+#include "iterate.h"
 
 enum { SYSTEM_LINKS = 24 };
 
@@ -107,24 +108,6 @@ out:
 }
 
 /* --- the target set ---------------------------------------------------- */
-
-/* Runs an iterator over all threads of this pid namespace once. */
-static int iterate_once(const struct bpf_link *iterator)
-{
-	char nothing[64];
-	ssize_t n;
-	int fd = bpf_iter_create(bpf_link__fd(iterator));
-
-	if (fd < 0)
-		return fd;
-	/* The program prints nothing; reading runs it. */
-	do
-		n = read(fd, nothing, sizeof(nothing));
-	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	n = n < 0 ? -errno : 0;
-	close(fd);
-	return (int)n;
-}
 
 int session_find_threads(struct session *session)
 {
@@ -464,6 +447,18 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.interpreters = bpf_map__fd(skeleton->maps.interpreters),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
+}
+
+const char *session_kernel_name(struct session *session, uint64_t address)
+{
+	struct kernel_name *name = &session->skeleton->bss->kernel_name;
+	LIBBPF_OPTS(bpf_test_run_opts, none);
+
+	name->address = address;
+	if (bpf_prog_test_run_opts(bpf_program__fd(session->skeleton->progs.name_kernel), &none))
+		return NULL;
+	name->text[strcspn(name->text, " ")] = 0;
+	return strncmp(name->text, "0x", 2) ? name->text : NULL;
 }
 
 /* Runs of a program that the kernel skipped, because another was in progress on the CPU. */

@@ -96,6 +96,9 @@ struct unwind_fds session_unwind_fds(const struct session *session);
  * session. */
 struct own_code *session_own_code(const struct session *session);
 
+/* The function of the kernel at an address, valid until the next call; NULL: there is none. */
+const char *session_kernel_name(struct session *session, uint64_t address);
+
 /* Sums the kernel's counters over all CPUs. */
 int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
 

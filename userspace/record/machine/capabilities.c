@@ -19,7 +19,8 @@ const struct capability capability_table[] = {
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", CAPABILITY_SOME, true, false,
 	 "programs and libraries that you cannot read have no names and no probes"},
 	{CAP_SYSLOG, "CAP_SYSLOG", CAPABILITY_SOME, true, true,
-	 "functions of the kernel have no names, unless kernel.kptr_restrict is 0 and "
+	 "the CPU time of the BPF programs counts as the program's, unless kernel.kptr_restrict is "
+	 "0 and "
 	 "kernel.perf_event_paranoid at most 1"},
 	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", CAPABILITY_SOME, true, true,
 	 "programs deleted on disk while they run have no names and no probes"},

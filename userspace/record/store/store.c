@@ -71,6 +71,11 @@ uint64_t store_own_ticks(const struct store *store)
 	return store->own_ticks;
 }
 
+void store_know_kernel(struct store *store, struct session *session)
+{
+	frame_names_know_kernel(store->names, session);
+}
+
 void store_know_own_code(struct store *store, struct own_code *own)
 {
 	store->own = own;

@@ -14,6 +14,7 @@
 struct store;
 struct files;
 struct own_code;
+struct session;
 
 /* All are borrowed. `files` must know a file before its mapping comes here. */
 int store_create(struct profile_writer *writer, struct files *files, struct processes *processes,
@@ -26,6 +27,9 @@ void store_free(struct store *store); /* NULL is allowed */
  */
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time);
+
+/* From now on kernel functions get names. Borrowed, until store_symbolize_all(). */
+void store_know_kernel(struct store *store, struct session *session);
 
 /* Timer samples in this code are marked as cost of recording. Borrowed. */
 void store_know_own_code(struct store *store, struct own_code *own);
@@ -63,7 +67,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 int store_call_cpu(struct store *store, uint64_t time, uint32_t process,
 		   const struct call_cpu *cpu);
 
-/* Starts reading the kernel's symbols in the background. */
+/* Starts the reader of symbols before the first request. */
 void store_prepare_symbols(struct store *store);
 
 /* Requests the names of native and kernel frames since the last call, and writes names that were

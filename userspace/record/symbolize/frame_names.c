@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
+#include "../kernel/session.h"
 #include "../opener/code_owner.h"
 #include "frame_names.h"
 #include "../world/files.h"
@@ -31,6 +32,7 @@ struct frame_names {
 	struct profile_writer *writer;
 	struct files *files;
 	struct symbolizer *symbolizer; /* created when first needed */
+	struct session *session;       /* names kernel functions; NULL: they get no names */
 	struct map *noted;             /* modules whose file was not found */
 	struct map *owners;            /* process to struct code_owner * */
 	struct map *met;               /* pids of processes whose index is not known yet */
@@ -167,6 +169,11 @@ void frame_names_prepare(struct frame_names *names)
 {
 	if (!need_symbolizer(names))
 		symbolizer_prepare(names->symbolizer);
+}
+
+void frame_names_know_kernel(struct frame_names *names, struct session *session)
+{
+	names->session = session;
 }
 
 /* --- generated code ----------------------------------------------------------------------- */
@@ -462,6 +469,16 @@ int frame_names_type(struct frame_names *names, uint64_t process, uint64_t numbe
 	return err || !file || file->fd < 0 ? err : ask_file(names, &type, file);
 }
 
+static int name_kernel(struct frame_names *names, uint64_t frame, uint64_t address)
+{
+	const struct symbol symbol = {
+		.name = names->session && address ? session_kernel_name(names->session, address)
+						  : NULL,
+	};
+
+	return write_symbols(names, frame, &symbol, symbol.name != NULL);
+}
+
 static void visit_frame(void *context, uint64_t id, const struct record *definition)
 {
 	struct frame_names *names = context;
@@ -472,10 +489,7 @@ static void visit_frame(void *context, uint64_t id, const struct record *definit
 	if (id <= names->last || names->err)
 		return;
 	if (definition->kind == RECORD_kernel_frame) {
-		frame.space = SYMBOL_KERNEL;
-		frame.place = definition->kernel_frame.address;
-		if (frame.place)
-			names->err = symbolizer_ask(names->symbolizer, &frame, NULL);
+		names->err = name_kernel(names, id, definition->kernel_frame.address);
 		return;
 	}
 	frame.place = definition->native_frame.offset;

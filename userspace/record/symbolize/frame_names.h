@@ -7,14 +7,18 @@
 #include "../../profile/writer.h"
 
 struct frame_names;
+struct session;
 
 /* Both are borrowed. */
 int frame_names_create(struct profile_writer *writer, struct files *files,
 		       struct frame_names **out);
 void frame_names_free(struct frame_names *names); /* NULL is allowed */
 
-/* Starts the reader process, which reads the kernel's symbols in advance. */
+/* Starts the reader process before the first request. */
 void frame_names_prepare(struct frame_names *names);
+
+/* From now on kernel functions get names. Borrowed, until frame_names_finish(). */
+void frame_names_know_kernel(struct frame_names *names, struct session *session);
 
 /*
  * The process with this pid generates code: reads about it now, since it may be gone when its

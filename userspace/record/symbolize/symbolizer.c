@@ -2,8 +2,7 @@
 /* symbolizer.c: names frames by means of reader processes, during the recording. */
 /*
  * Frames wait with their file. A reader gets one file at a time, with up to NAMES_BATCH of its
- * frames; then it is the next file's turn. The kernel's symbols have a reader of their own, so that
- * no file delays it or makes it start over.
+ * frames; then it is the next file's turn.
  */
 #include "symbolizer.h"
 
@@ -56,7 +55,7 @@ struct lane {
 	size_t asked;            /* number of its frames requested */
 };
 
-enum { LANE_FILES, LANE_KERNEL, LANE_JAVA, LANE_BYTECODE, LANES };
+enum { LANE_FILES, LANE_JAVA, LANE_BYTECODE, LANES };
 
 struct symbolizer {
 	struct opener *opener;
@@ -133,9 +132,8 @@ static void drop(struct symbolizer *symbolizer, struct subject *subject)
 
 static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
 {
-	static const int lanes[SYMBOL_SPACES] = {[SYMBOL_KERNEL] = LANE_KERNEL,
-						 [SYMBOL_JAVA] = LANE_JAVA,
-						 [SYMBOL_BYTECODE] = LANE_BYTECODE};
+	static const int lanes[SYMBOL_SPACES] = {
+		[SYMBOL_JAVA] = LANE_JAVA, [SYMBOL_BYTECODE] = LANE_BYTECODE};
 	struct lane *lane = &symbolizer->lanes[lanes[subject->key.space]];
 	uint64_t user = subject->user;
 	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
@@ -237,7 +235,7 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 
 	if (is_of_file(frame->space) && map_get(symbolizer->bad, &frame->owner))
 		return symbolizer->names(symbolizer->context, frame, NULL, 0);
-	subject = get(symbolizer, frame->space, frame->space == SYMBOL_KERNEL ? 0 : frame->owner);
+	subject = get(symbolizer, frame->space, frame->owner);
 	if (subject && file)
 		err = take_file(subject, file);
 	if (!subject || err || buffer_append(&subject->frames, frame, sizeof(*frame)))
@@ -308,13 +306,11 @@ void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process)
 }
 
 /* The descriptors of a request; returns their number. */
-static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FDS_MAX])
+static size_t collect_fds(const struct lane *lane, int fds[WORKER_FDS_MAX])
 {
 	const struct subject *subject = lane->current;
 	size_t n = 0;
 
-	if (kernel >= 0)
-		fds[n++] = kernel;
 	if (subject->fd >= 0 && is_of_file(subject->key.space))
 		fds[n++] = subject->fd;
 	if (subject->map_fd >= 0)
@@ -329,21 +325,18 @@ static size_t collect_fds(const struct lane *lane, int kernel, int fds[WORKER_FD
 
 static int send_request(struct lane *lane)
 {
-	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_KERNEL, READ_CODE,
-						      READ_TYPES, READ_JAVA,   READ_BYTECODE};
+	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_CODE, READ_TYPES, READ_JAVA,
+						      READ_BYTECODE};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
 					subject->build_id_size};
-	int kernel = subject->key.space == SYMBOL_KERNEL
-			     ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC)
-			     : -1;
 	struct names_message message;
-	int fds[WORKER_FDS_MAX], err;
+	int fds[WORKER_FDS_MAX];
 	struct worker_order order = {
 		.kind = kinds[subject->key.space],
 		.fds = fds,
-		.n_fds = collect_fds(lane, kernel, fds),
+		.n_fds = collect_fds(lane, fds),
 		.cpu_ns = NAMES_CPU_NS,
 		.wall_ns = NAMES_WALL_NS,
 	};
@@ -361,23 +354,12 @@ static int send_request(struct lane *lane)
 		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
 	if (subject->key.space == SYMBOL_JAVA)
 		worker_serve(lane->worker, subject->user);
-	err = names_start(lane->worker, &order, &message);
-	if (kernel >= 0)
-		close(kernel);
-	return err;
+	return names_start(lane->worker, &order, &message);
 }
 
 void symbolizer_prepare(struct symbolizer *symbolizer)
 {
-	struct lane *lane = &symbolizer->lanes[LANE_KERNEL];
-	struct subject *kernel = get(symbolizer, SYMBOL_KERNEL, 0);
-
 	worker_prepare(symbolizer->lanes[LANE_FILES].worker);
-	if (!kernel || lane->current)
-		return;
-	lane->current = kernel;
-	if (send_request(lane))
-		lane->current = NULL;
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -534,9 +516,7 @@ bool symbolizer_is_done(const struct symbolizer *symbolizer)
 	for (int i = 0; i < LANES; i++) {
 		const struct lane *lane = &symbolizer->lanes[i];
 
-		/* Does not wait for a kernel reader without a request. */
-		if ((lane->current && lane->asked) || lane->queues[0].first ||
-		    lane->queues[1].first)
+		if (lane->current || lane->queues[0].first || lane->queues[1].first)
 			return false;
 	}
 	return true;

@@ -18,7 +18,6 @@
 /* Kinds of frames. */
 enum symbol_space {
 	SYMBOL_FILE,
-	SYMBOL_KERNEL,
 	SYMBOL_GENERATED,
 	SYMBOL_TYPE,
 	SYMBOL_JAVA,
@@ -62,7 +61,7 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 		      struct symbolizer **out);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL is allowed */
 
-/* Reads the kernel's symbols in advance. */
+/* Starts the reader of files before the first request. */
 void symbolizer_prepare(struct symbolizer *symbolizer);
 
 /* Requests the names of a frame; `file` is needed if it lies in one. -ENOMEM. */
