@@ -25,7 +25,7 @@
 enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
 
 /* Descriptors that any recording may need; for each CPU: timer, page faults, mappings. */
-enum { FILES_LEAST = 180, FILES_A_CPU = 6 };
+enum { FILES_LEAST = 270, FILES_A_CPU = 6 };
 
 static void conclude(struct finding *out, enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

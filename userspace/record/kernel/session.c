@@ -18,6 +18,7 @@
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 #include "iterate.h"
+#include "loader.h"
 
 enum { SYSTEM_LINKS = 24 };
 
@@ -25,8 +26,9 @@ enum { SYSTEM_LINKS = 24 };
 #define SECOND_NS UINT64_C(1000000000)
 
 struct session {
-	struct gcprof_bpf *skeleton;
-	bool multi; /* all places of a file share one link */
+	struct loaded loaded;
+	struct gcprof_bpf *skeleton; /* of `loaded` */
+	bool multi;                  /* all places of a file share one link */
 	struct attach *probes;
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
@@ -60,11 +62,12 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 
 static int find_own_code(struct session *session)
 {
-	struct bpf_program *program;
 	int err = own_code_create(&session->own_code);
+	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, session->skeleton->obj)
-		err = err ? err : own_code_add_program(session->own_code, program);
+	for (int i = 0; i < LOADER_PARTS; i++)
+		bpf_object__for_each_program(program, session->loaded.parts[i]->obj)
+			err = err ? err : own_code_add_program(session->own_code, program);
 	return err;
 }
 
@@ -80,15 +83,13 @@ int session_open(const struct record_options *options, struct session **out,
 	session->n_cpus = session->n_cpus < 1 ? 1 : session->n_cpus;
 	session->multi = attach_multi_supported();
 	session->cpu_events = cpu_events_create(session->n_cpus);
-	session->skeleton = session->cpu_events ? gcprof_bpf__open() : NULL;
-	if (!session->skeleton)
+	if (!session->cpu_events)
 		goto out;
 	/* The process starts while the programs are loaded. */
 	err = attach_create(session->multi, &session->probes);
 	if (!err)
-		err = setup_object(session->skeleton, options, session->multi, session->n_cpus);
-	if (!err)
-		err = gcprof_bpf__load(session->skeleton);
+		err = loader_load(options, session->multi, session->n_cpus, &session->loaded);
+	session->skeleton = session->loaded.skeleton;
 	if (!err)
 		err = find_own_code(session);
 	if (!err)
@@ -592,7 +593,7 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);
-	gcprof_bpf__destroy(session->skeleton);
+	loader_free(&session->loaded);
 	own_code_free(session->own_code);
 	free(session);
 }

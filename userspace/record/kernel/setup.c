@@ -93,11 +93,12 @@ struct preempt_functions {
  * since 6.15. Before 7.0 the kernel itself disables preemption for tracepoints. */
 static struct preempt_functions find_preempt_functions(void)
 {
-	struct preempt_functions functions = {0};
+	static struct preempt_functions functions; /* each object needs them */
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	if (functions.disable || uname(&name) ||
+	    sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
 	    (major == 6 && minor < 15))
 		return functions;
 	functions.tracepoints = major > 6;
