@@ -33,7 +33,7 @@
 
 /* The most that tracing may take of the programs' CPU time, beyond a cost that nobody notices. */
 #define SLOWDOWN     0.05
-#define UNNOTICED_NS (50 * MS_NS)
+#define UNNOTICED_NS (25 * MS_NS)
 
 #define SPEED_WINDOWS 32 /* over which the cost of tracing is averaged */
 #define FEW_WINDOWS   8
