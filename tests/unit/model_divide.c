@@ -224,6 +224,28 @@ TEST(calls_without_records_use_other_processes_share)
 	synthetic_free(&divided.synthetic);
 }
 
+/* Their function is unknown, and the report says how many there are. */
+TEST(calls_without_a_stack_are_counted_apart)
+{
+	struct divided divided;
+	struct model *model;
+
+	divided_begin(&divided, 1);
+	for (int i = 0; i < 1000; i++)
+		call(&divided, 1, READ, 500, 10);
+	divided_end(&divided, READ);
+	model = divided_select(&divided, "function=main");
+	CHECK(fabs(model->calls_stackless - 1000) < 1);
+	model_free(model);
+	model = divided_select(&divided, "function!=main");
+	CHECK(model->calls_stackless == 0);
+	model_free(model);
+	model = divided_select(&divided, "thread=101");
+	CHECK(model->calls_stackless == 0);
+	model_free(model);
+	synthetic_free(&divided.synthetic);
+}
+
 /* Weighted records give the time of all calls, also without a filter. */
 TEST(stacks_have_the_weighted_time_of_their_calls)
 {

@@ -237,6 +237,7 @@ struct model {
 	 */
 	double calls_left_out;
 	bool calls_untraced;
+	double calls_stackless; /* with a filter for functions: calls without a stack, in no row */
 	struct model_wait *waits; /* longest total time first */
 	size_t n_waits;
 	struct model_waker *wakers; /* longest total wait first */

@@ -341,6 +341,8 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "syscall_untraced_ns", json_count(model->tracing.untraced_ns));
 	json_put(object, "syscalls_left_out",
 		 model->calls_left_out > 0 ? json_whole(model->calls_left_out) : json_count(0));
+	json_put(object, "syscalls_without_stack",
+		 model->calls_stackless > 0 ? json_whole(model->calls_stackless) : json_count(0));
 	json_put(object, "syscalls_left_out_why",
 		 model->calls_left_out <= 0 ? json_null()
 		 : model->calls_untraced    ? json_string("not traced")

@@ -482,6 +482,16 @@ bool selection_has_time(const struct filter *filter, uint64_t from, uint64_t to)
 	return any;
 }
 
+bool selection_needs_stacks(const struct filter *filter)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < filter->count; i++)
+		any |= !filter->terms[i].negated && (filter->terms[i].key == FILTER_FUNCTION ||
+						     filter->terms[i].key == FILTER_MODULE);
+	return any;
+}
+
 uint64_t selection_time(const struct filter *filter, uint64_t duration)
 {
 	uint64_t from = 0, to = duration;

@@ -66,6 +66,9 @@ enum selection_verdict selection_of_calls(const struct selection *selection, uin
 /* Does the filter have time terms that select a part of this span? In ns since the start. */
 bool selection_has_time(const struct filter *filter, uint64_t from, uint64_t to);
 
+/* Does the filter select by functions or modules, which only events with a stack have? */
+bool selection_needs_stacks(const struct filter *filter);
+
 /* The part of a recording of this duration that the time terms select. */
 uint64_t selection_time(const struct filter *filter, uint64_t duration);
 

@@ -31,7 +31,8 @@ struct dividing {
 	struct division *items; /* item 0 is unused; see `index` */
 	size_t count, capacity;
 	struct map *index;
-	bool timed; /* the selected time was traced */
+	bool timed;  /* the selected time was traced */
+	bool stacks; /* calls without a stack cannot be selected */
 };
 
 static struct division *division_of(struct dividing *dividing, uint64_t number)
@@ -157,6 +158,10 @@ static void divide(struct dividing *dividing, struct division *division,
 
 	if (verdict == SELECTION_NONE)
 		return;
+	if (verdict == SELECTION_SOME && dividing->stacks && figures->records)
+		world->model->calls_stackless += calls_in(figures) *
+						 figures->records->part.stackless /
+						 figures->records->part.count.all;
 	if (verdict == SELECTION_ALL)
 		add_exactly(division, process, figures->total ? figures->total : figures->records,
 			    (uint64_t)calls_in(figures));
@@ -328,6 +333,7 @@ int divide_finish(const struct syscalls *syscalls, struct world *world)
 		.syscalls = syscalls, .world = world, .index = map_create(sizeof(uint64_t))};
 	int error = dividing.index ? 0 : -ENOMEM;
 
+	dividing.stacks = selection_needs_stacks(syscalls->selection->filter);
 	dividing.timed = selection_has_time(syscalls->selection->filter, 0, UINT64_MAX);
 	error = error ? error : for_each_call(&dividing, prepare);
 	error = error ? error : for_each_call(&dividing, divide);

@@ -27,6 +27,7 @@ void call_part_add(struct call_part *part, const struct record_syscall *record, 
 
 	part->records++;
 	part->unknown |= !record->stands;
+	part->stackless += record->stack ? 0 : stands;
 	share_add(&part->count, selected, 1 / stands);
 	share_add_amount(&part->time, selected, (double)record->duration, 1 / stands);
 	if (!selected)

@@ -13,6 +13,7 @@ struct call_part {
 	uint64_t records;               /* selected or not */
 	bool unknown;                   /* a record lacks its weight */
 	struct share count, time;       /* all records weighted, and the selected part */
+	double stackless;               /* weighted records without a stack */
 	double errors, gc_count, gc_ns; /* selected records, weighted */
 };
 
