@@ -206,6 +206,31 @@ TEST(manual_objects_are_live_until_freed)
 	model_free(model);
 }
 
+/* The second library's sample has the number of the first one's, of which nothing more is heard. */
+TEST(a_library_that_is_loaded_again_may_repeat_numbers)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t first, again;
+
+	begin(&state);
+	first = put_alloc(&state, 1000);
+	state.sample = 0;
+	again = put_alloc(&state, 500);
+	CHECK_EQ(first, again);
+	put_fate(&state, again, PROMOTED, 6000);
+	put_collection(&state, MINOR, 10);
+	put_fate(&state, again, DIED_OLD, 9000);
+	put_alloc(&state, 100);
+	model = finish(&state);
+	CHECK_EQ(model->refused, 0);
+	CHECK_EQ(model->alloc.samples, 3);
+	CHECK(is_near(model->alloc.bytes.value, 1600, 1e-6));
+	CHECK(is_near(find_type(model, "box")->life.promoted_bytes, 500, 1e-6));
+	CHECK(is_near(model->alloc.live_bytes, 0, 1e-6));
+	model_free(model);
+}
+
 TEST(deaths_are_classified)
 {
 	struct writer_state state;

@@ -184,8 +184,8 @@ TEST(extreme_numbers_do_not_break_sums)
 	    .duration = UINT64_MAX, .result = INT64_MIN, .gc_ns = UINT64_MAX);
 	synthetic_end(&synthetic, 4000);
 	model = synthetic_model(&synthetic);
-	CHECK_EQ(model->alloc.samples, 3);
-	CHECK_EQ(model->refused, 1);
+	CHECK_EQ(model->alloc.samples, 4); /* two have the same number */
+	CHECK_EQ(model->refused, 0);
 	CHECK(model->alloc.bytes.value > 1e19 && model->alloc.bytes.value < 1e20);
 	CHECK_EQ(model->gc.minor.max_ns, 0);
 	CHECK_EQ(model->n_syscalls, 1);

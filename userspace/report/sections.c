@@ -157,12 +157,11 @@ static void note_selection(const struct section *section)
 			"~ marks an estimate: the share of the exact total that the calls with "
 			"their own records represent. ± shows how far the count may be off.");
 	if (model->calls_stackless > 0)
-		page_paragraph(
-			section->page, STYLE_PLAIN, 2,
-			"%s more %s no stack, since only long calls get one: whether they are "
-			"of these functions is unknown.",
-			unit_count((uint64_t)model->calls_stackless).text,
-			plural((uint64_t)model->calls_stackless, "call[ has|s have]").text);
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s %s no stack, since only long calls get one: whether they are "
+			       "of these functions is unknown.",
+			       unit_count((uint64_t)model->calls_stackless).text,
+			       plural((uint64_t)model->calls_stackless, "call[ has|s have]").text);
 	if (model->calls_untraced)
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "In a part of the selected time no system calls were traced "

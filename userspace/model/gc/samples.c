@@ -49,7 +49,8 @@ static void drop(struct samples *samples, uint32_t number)
 {
 	struct sample *sample = &samples->items[number];
 
-	id_map_remove(samples->index, sample->process, sample->id);
+	if (id_map_get(samples->index, sample->process, sample->id) == number)
+		id_map_remove(samples->index, sample->process, sample->id);
 	sample->process = 0;
 	sample->next = samples->free;
 	samples->free = number;
@@ -230,8 +231,8 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	place = id_map_put(samples->index, thread->process, record->sample);
 	if (cost < 0 || type < 0 || !place || !tree_life(&samples->world->tree, (uint32_t)cost))
 		return -ENOMEM;
-	if (*place)
-		return -EBADMSG;
+	/* A library that is loaded again numbers its samples from 1. From then on the number is
+	 * that of the new sample, and the outcome of the old one stays unknown. */
 	number = take_place(samples);
 	if (!number)
 		return -ENOMEM;
