@@ -184,10 +184,15 @@ static void report_overhead(const struct recording *recording, uint64_t end)
 	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
 	if (throttle->err)
 		log_warning("system calls could not be traced again: %s", strerror(-throttle->err));
-	if (untraced)
+	if (untraced && controller_is_short(&throttle->controller))
 		log_info("system calls were traced for %.2f of %.2f s to stay within %g%% of "
 			 "the machine (--max-overhead): their totals are estimates",
 			 ((double)all - (double)untraced) / 1e9, (double)all / 1e9, allowed);
+	else if (untraced)
+		log_info("system calls were traced for %.2f of %.2f s, since tracing all would "
+			 "slow the program down: their totals are estimates (--max-overhead off "
+			 "traces all)",
+			 ((double)all - (double)untraced) / 1e9, (double)all / 1e9);
 	if (most.samples && store_count(recording->store, STREAM_ALLOC))
 		log_info("allocation samples were limited to as few as %" PRIu64
 			 " a second to stay within %g%% of the machine (--max-overhead): each "

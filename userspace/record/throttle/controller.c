@@ -146,6 +146,11 @@ static void open_or_close(struct controller *controller, uint64_t now)
 	controller->until = now + (uint64_t)(controller->tracing ? length : fmin(gap, GAP_NS_MAX));
 }
 
+bool controller_is_short(const struct controller *controller)
+{
+	return controller->saved < LOW_NS;
+}
+
 uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
 			 double rest_ns, double cpu_ns)
 {

@@ -43,6 +43,9 @@ void controller_begin(struct controller *controller, uint64_t now);
 uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
 			 double rest_ns, double cpu_ns);
 
+/* Has recording used so much that the limit for the machine is what reduces it? */
+bool controller_is_short(const struct controller *controller);
+
 struct throttle {
 	/* Set before throttle_begin(), borrowed. */
 	struct session *session;
