@@ -35,8 +35,9 @@ TEST(terms_become_conditions)
 	CHECK_STR(sql("service=shop"), "service = 'shop'");
 	CHECK_STR(sql(" version != 'a b' and process=\"x\" "),
 		  "version != 'a b' AND process = 'x'");
-	CHECK_STR(sql("host=h"), "profile IN (SELECT profile FROM profiles WHERE host = 'h')");
-	CHECK_STR(sql("zone!=z"), "profile NOT IN (SELECT profile FROM profiles WHERE "
+	CHECK_STR(sql("host=h"),
+		  "profile GLOBAL IN (SELECT profile FROM profiles WHERE host = 'h')");
+	CHECK_STR(sql("zone!=z"), "profile GLOBAL NOT IN (SELECT profile FROM profiles WHERE "
 				  "label_values[indexOf(label_names, 'zone')] = 'z')");
 }
 

@@ -142,7 +142,7 @@ static void visit_lines(struct libraries *libraries, char *text, libraries_visit
 
 	while ((line = strsep(&rest, "\n"))) {
 		char *arrow = strstr(line, " => ");
-		char *path = arrow ? arrow + 4 : line + strspn(line, "\t");
+		char *path = arrow ? arrow + 4 : line + strspn(line, " \t");
 		char *end = strstr(path, " (0x");
 
 		if (!end)

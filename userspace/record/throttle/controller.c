@@ -31,9 +31,10 @@
 #define WINDOW_CPU_NS (2 * MS_NS)
 #define FLOOD_TIMES   8
 
-/* The most that tracing may take of the programs' CPU time, beyond a cost that nobody notices. */
-#define SLOWDOWN     0.05
-#define UNNOTICED_NS (25 * MS_NS)
+/* The most that tracing may take of the programs' CPU time: a multiple of what recording may take
+ * of the machine's. In addition to what nobody notices, in time at the allowed rate of one CPU. */
+#define SLOWDOWN     5
+#define UNNOTICED_NS (2.5 * SECOND_NS)
 
 #define SPEED_WINDOWS 32 /* over which the cost of tracing is averaged */
 #define FEW_WINDOWS   8
@@ -52,7 +53,7 @@ void controller_begin(struct controller *controller, uint64_t now)
 {
 	controller->tracing = true;
 	controller->saved = FULL_NS;
-	controller->credit = UNNOTICED_NS;
+	controller->credit = UNNOTICED_NS * controller->rate / controller->cpus;
 	controller->busy = 1;
 	controller->time = controller->second = now;
 	controller->until = controller->windows ? now : UINT64_MAX;
@@ -67,13 +68,15 @@ void controller_begin(struct controller *controller, uint64_t now)
 static void account_slowdown(struct controller *controller, double elapsed, double calls_ns,
 			     double cpu_ns)
 {
+	double share = controller->rate / controller->cpus; /* of the machine */
+
 	if (cpu_ns > 0)
-		controller->busy += (cpu_ns / elapsed - controller->busy) /
+		controller->busy += (fmax(cpu_ns / elapsed, 1) - controller->busy) /
 				    fmin(controller->opened, SPEED_WINDOWS);
 	if (controller->slowing)
 		return;
-	controller->credit += SLOWDOWN * controller->busy * elapsed - calls_ns;
-	controller->credit = fmin(controller->credit, UNNOTICED_NS);
+	controller->credit += SLOWDOWN * share * controller->busy * elapsed - calls_ns;
+	controller->credit = fmin(controller->credit, UNNOTICED_NS * share);
 	if (controller->credit > 0)
 		return;
 	controller->slowing = true;
@@ -123,7 +126,7 @@ static void open_or_close(struct controller *controller, uint64_t now)
 	double machine = controller->speed * exp2((AIM_NS - controller->saved) / HALF_NS);
 	double programs =
 		controller->slowing
-			? controller->speed * controller->rate / controller->busy / SLOWDOWN - 1
+			? controller->speed * controller->cpus / controller->busy / SLOWDOWN - 1
 			: 0;
 	double length = machine >= programs
 				? fmin(cost / controller->speed, most)

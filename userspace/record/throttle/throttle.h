@@ -23,7 +23,7 @@ struct controller {
 	double speed;       /* recent cost of tracing while it was on, in units of the rate */
 	double credit;      /* how much more tracing may slow the programs down unnoticed, ns */
 	bool slowing;       /* the credit was used up */
-	double busy;        /* CPUs that the programs kept busy recently while calls were traced */
+	double busy;        /* CPUs that the programs kept busy recently, at least 1 */
 	double opened;      /* windows so far, or steps in them */
 	uint64_t until;     /* end of the window or gap, ns */
 	uint64_t time;      /* of the last step, ns */
