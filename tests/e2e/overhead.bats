@@ -57,7 +57,7 @@ tracepoints() { # PID
 	wait "$recorder" || true
 	kill -KILL "$program"
 	cat record.log
-	grep -qE 'system calls were traced for [0-9.]+ of [0-9.]+ s to stay within [0-9.]+% of the machine' record.log
+	grep -qE 'system calls were traced for [0-9.]+ of [0-9.]+ s(, since tracing all| to stay within)' record.log
 	records '[.[] | select(.record == "call_window")] | {windows: length,
 		ordered: ([.[:-1], .[1:]] | transpose | all(.[0].end <= .[1].begin)),
 		whole: all(.begin < .end and .call_ns >= 20),
