@@ -2,6 +2,7 @@
 /* call_cpu.bpf.c: at both ends of a tracing window: CPU time of all threads, and calls they are in.
  */
 #include "call_cpu.h"
+#include "lock.h"
 #include "syscall.h"
 
 /* 1 while a tracing window is being closed. */
@@ -20,25 +21,28 @@ static __always_inline void cpu_compare_clocks(uint64_t now)
 }
 
 /*
- * The call that a thread is in at the end of a window, and for how long in this window. A running
- * thread whose call's begin was not traced is left out: its registers may be of an earlier call.
- * Returns 0 for those.
+ * Finds the call that a thread is in at the end of a window. Returns how long it was in this
+ * window. 0: in none, or unknown: the registers of a running thread may be those of an earlier
+ * call, and before the first window there was no other.
  */
 static __always_inline uint64_t call_so_far(struct task_struct *task, struct task_state *state,
 					    uint64_t now)
 {
+	const struct pt_regs *regs;
 	int64_t number;
 
 	if (call_is_open(state))
-		return now > state->start ? now - state->start : 0;
-	if (!BPF_CORE_READ(task, __state))
+		return syscall_since(state->start, now);
+	/* In a window that saw the thread begin or end a call, it is in none now. */
+	if (state->epoch == calls_epoch || !BPF_CORE_READ(task, __state))
 		return 0;
-	number = call_number((const struct pt_regs *)bpf_task_pt_regs(task));
+	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	number = call_kind(state, regs, call_number(regs));
 	if (number < 0)
 		return 0;
 	state->number = (uint32_t)number & ~SYSCALL_COMPAT_BIT;
 	state->compat = call_is_compat(task);
-	return now - calls_opened;
+	return syscall_since(calls_opened, now);
 }
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /* kernel_name.bpf.c: names a function of the kernel for the recorder, which runs this program. */
 /*
- * Reading /proc/kallsyms would take the recorder 75 ms of CPU time: the kernel writes a line for
- * each of its symbols. This takes a few microseconds for each function that is in the profile.
+ * Reading /proc/kallsyms would take long: the kernel writes a line for each of its symbols. This
+ * finds only the functions that are in the profile.
  */
 #include "maps.h"
 

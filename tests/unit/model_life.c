@@ -206,7 +206,7 @@ TEST(manual_objects_are_live_until_freed)
 	model_free(model);
 }
 
-/* The second library's sample has the number of the first one's, of which nothing more is heard. */
+/* The second library's sample has the number of the first one's, whose outcome stays unknown. */
 TEST(a_library_that_is_loaded_again_may_repeat_numbers)
 {
 	struct writer_state state;

@@ -32,7 +32,7 @@
 #define FLOOD_TIMES   8
 
 /* The most that tracing may take of the programs' CPU time: a multiple of what recording may take
- * of the machine's. In addition to what nobody notices, in time at the allowed rate of one CPU. */
+ * of the machine's. Before, it may take UNNOTICED_NS of that share of one CPU. */
 #define SLOWDOWN     5
 #define UNNOTICED_NS (2.5 * SECOND_NS)
 
