@@ -86,3 +86,22 @@ cpu_ms() { # traced_ns|untraced_ns
 		(.[0] | .total_low_ns <= 4e9 and 4e9 <= .total_high_ns and
 			.total_ns > 2.8e9 and .total_ns < 5.6e9))' estimate.json
 }
+
+@test "a call that a program was in before it was recorded counts from then on" {
+	need_root
+	# The first window ends while most of these threads are in the call that they are in now.
+	python3 -c 'import os, threading, time
+def sleeper(n):
+	time.sleep(n / 20)
+	while True: time.sleep(1.5)
+for n in range(20): threading.Thread(target=sleeper, args=(n,), daemon=True).start()
+while True: os.getppid()' &
+	started+=($!)
+	sleep 1.2
+	"$GCPROF" record -F 0 --max-overhead 2 --duration 4 -p $! 2>record.log
+	"$GCPROF" report --json >estimate.json
+	jq -c '{syscall_coverage, duration_ns}, (.syscalls[] | {name, count, total_ns})' estimate.json
+	# 20 threads sleep all the time, if the estimate is not far off.
+	jq -e '.syscall_coverage < 0.9 and .duration_ns as $ns | [.syscalls[] | select(.name == "clock_nanosleep")] |
+		length == 1 and .[0].total_ns > 5 * $ns and .[0].total_ns < 60 * $ns' estimate.json
+}
