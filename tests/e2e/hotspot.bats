@@ -138,7 +138,7 @@ is_switch() { # PID HEXADECIMAL
 DEFAULT=00000800
 FINE=01000100 # 64 KiB + 1
 
-# Within 2.4 halves of the intervals; the sampler is switched on before main() runs.
+# Within 2.4 halves of the intervals, of programs that wait for the sampler.
 right_sums() { # NODES
 	holds "[.alloc.types[] | select(.name == \"long[]\")][0].bytes |
 		(.estimate - 254 * $1 | fabs) < 1.2 * (.high - .low) + 0.01 * .estimate" &&
@@ -148,10 +148,10 @@ right_sums() { # NODES
 
 @test "-R changes how many samples there are, and no sum" {
 	need_java
-	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 3 1000000
+	record -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -Dbefore=500 -cp "$PROGRAMS" Allocate 3 1000000
 	right_sums 3000000
 	holds '.alloc.samples | . > 0.9 * 834e6 / 65536 and . < 1.1 * 834e6 / 65536'
-	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 10 1000000
+	record -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -Dbefore=500 -cp "$PROGRAMS" Allocate 10 1000000
 	right_sums 10000000
 	holds '.alloc.samples | . > 0.8 * 278e7 / 2097152 and . < 1.2 * 278e7 / 2097152'
 }
@@ -247,10 +247,10 @@ children_by() { # MECHANISM
 
 @test "a shell that runs Java twice, and Java that runs Java" {
 	need_java
-	record -R 64K -F 0 -- sh -c 'for i in 1 2; do java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000; done'
+	record -R 64K -F 0 -- sh -c 'for i in 1 2; do java -Xmx64m -Dbefore=500 -cp "$PROGRAMS" Allocate 3 1000000; done'
 	right_sums 6000000
 	program_holds java '.processes == 2'
-	record -R 64K -F 0 -- java -cp "$PROGRAMS" Children 2 java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
+	record -R 64K -F 0 -- java -cp "$PROGRAMS" Children 2 java -Xmx64m -Dbefore=500 -cp "$PROGRAMS" Allocate 3 1000000
 	grep -Fx 'ended with 0' out
 	program_holds java '.processes == 3'
 	holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")][0].bytes |

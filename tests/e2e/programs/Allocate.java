@@ -36,10 +36,12 @@ public class Allocate {
 	}
 
 	// Arguments: rounds, and of each the objects of class Node: 24 bytes each, and 1016 for every
-	// fourth. Then waits for so many ms, if that is given.
+	// fourth. Then waits for so many ms, if that is given. It begins after as many ms as the property
+	// "before" says: a recorder of a busy machine may need them to switch the sampler on.
 	public static void main(String[] arguments) throws Exception {
 		int rounds = Integer.parseInt(arguments[0]), n = Integer.parseInt(arguments[1]);
 
+		Thread.sleep(Integer.getInteger("before", 0));
 		for (int i = 0; i < rounds; i++) {
 			kept.clear();
 			round(n);
