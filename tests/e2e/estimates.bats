@@ -98,7 +98,7 @@ for n in range(20): threading.Thread(target=sleeper, args=(n,), daemon=True).sta
 while True: os.getppid()' &
 	started+=($!)
 	sleep 1.2
-	"$GCPROF" record -F 0 --max-overhead 2 --duration 4 -p $! 2>record.log
+	"$GCPROF" record -F 0 --max-overhead 0.5 --duration 4 -p $! 2>record.log
 	"$GCPROF" report --json >estimate.json
 	jq -c '{syscall_coverage, duration_ns}, (.syscalls[] | {name, count, total_ns})' estimate.json
 	# 20 threads sleep all the time, if the estimate is not far off.

@@ -45,9 +45,9 @@ is_profile() { # FILE
 
 @test "merged files of --rotate agree with the program's own counts" {
 	need_root
-	record --off-cpu --faults --rotate 400ms -- "$WORKLOADS/churn" --threads 2 --seconds 2
+	record --off-cpu --faults --rotate 400ms -- "$WORKLOADS/churn" --threads 2 --seconds 3
 	files=(gcprof-0*.data)
-	[ "${#files[@]}" -ge 3 ]
+	[ "${#files[@]}" -ge 2 ] # on a busy machine, seven else
 	# Not in order.
 	"$GCPROF" merge "${files[@]:1}" "${files[0]}"
 	is_profile merged.data
@@ -109,9 +109,9 @@ in_both() { # CONDITION FILE OTHER
 @test "many short programs: each process occurs once, although files of --rotate share them" {
 	need_root
 	record --rotate 200ms -- /bin/sh -c \
-		'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); [ $((i % 25)) != 0 ] || sleep 0.3; done'
+		'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); [ $((i % 25)) != 0 ] || sleep 0.5; done'
 	files=(gcprof-0*.data)
-	[ "${#files[@]}" -ge 3 ]
+	[ "${#files[@]}" -ge 2 ]
 	"$GCPROF" merge "${files[@]}"
 	is_profile merged.data
 	same processes "$("$GCPROF" query -f csv 'SELECT count(*), count(DISTINCT pid) FROM processes' merged.data |
