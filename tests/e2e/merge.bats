@@ -66,11 +66,14 @@ is_profile() { # FILE
 	same unpaired "$(ask '.gc.unpaired' merged.data)" 0
 }
 
-# Number of records that match a jq condition, in two profiles, within the span of the first.
+# Number of records that match a jq condition, in two profiles, within the span of the first, from its
+# second file on: on a busy machine probes are attached a while after the recording has begun.
 in_both() { # CONDITION FILE OTHER
 	local span file
-	span=$("$GCPROF" dump "$2" | jq -s '[.[] | select(.record == "recording").start] +
-		[.[] | select(.record == "end").time]')
+	span=$({
+		"$GCPROF" dump gcprof-0002.data | grep '"record":"recording"'
+		"$GCPROF" dump "$2" | grep '"record":"end"'
+	} | jq -s 'map(.start // .time)')
 	for file in "$2" "$3"; do
 		"$GCPROF" dump "$file" | jq -c --argjson span "$span" "select($1) |
 			select(.time > \$span[0] + 100000000 and .time <= \$span[1] - 100000000)" | wc -l
