@@ -82,8 +82,9 @@ struct task_waits {
 
 /* Programs whose cost is measured, in the map `costs`. */
 enum cost_program {
-	COST_ENTER,  /* begin of system calls */
+	COST_ENTER,  /* begin of recorded system calls */
 	COST_EXIT,   /* their end */
+	COST_OTHERS, /* system calls of threads that are not recorded: counted, not timed */
 	COST_SWITCH, /* threads leave and get CPUs */
 	COST_TICK,
 	COST_FAULT,

@@ -7,14 +7,13 @@
 #include "wait.h"
 
 /* Includes armed threads: the exec that starts the program belongs to it. */
-static __always_inline void syscall_begins(const struct pt_regs *regs, long number)
+static __always_inline void syscall_begins(struct task_struct *task, struct task_state *state,
+					   const struct pt_regs *regs, long number)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = filter_task(task);
 	uint32_t epoch = calls_epoch;
 	uint64_t now;
 
-	if (!state || number < 0 || !calls_traced(epoch))
+	if (number < 0 || !calls_traced(epoch))
 		return;
 	now = bpf_ktime_get_ns();
 	state->epoch = epoch;
@@ -31,7 +30,13 @@ static __always_inline void syscall_begins(const struct pt_regs *regs, long numb
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall_enter, struct pt_regs *regs, long number)
 {
-	return PREEMPT_OFF(COST_OF(COST_ENTER, COST_EACH, syscall_begins(regs, number)));
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = filter_task(task);
+
+	if (!state)
+		return 0;
+	return PREEMPT_OFF(
+		COST_OF(COST_ENTER, COST_EACH, syscall_begins(task, state, regs, number)));
 }
 
 static __always_inline void syscall_mapped_code(uint32_t index)
@@ -66,13 +71,12 @@ static __always_inline void syscall_is_unbegun(struct task_struct *task, struct 
 		wait_begin_call(&state->waits);
 }
 
-static __always_inline void syscall_ends(const struct pt_regs *regs, long result)
+static __always_inline void syscall_ends(struct task_struct *task, struct task_state *state,
+					 const struct pt_regs *regs, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = filter_task(task);
 	uint32_t epoch = calls_epoch;
 
-	if (!state || !calls_traced(epoch))
+	if (!calls_traced(epoch))
 		return;
 	if (config.waits && state->waits.ended)
 		wait_report(state,
@@ -97,5 +101,10 @@ static __always_inline void syscall_ends(const struct pt_regs *regs, long result
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
 {
-	return PREEMPT_OFF(COST_OF(COST_EXIT, COST_EACH, syscall_ends(regs, result)));
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = filter_task(task);
+
+	if (!state)
+		return config.governed ? cost_count(COST_OTHERS) : 0;
+	return PREEMPT_OFF(COST_OF(COST_EXIT, COST_EACH, syscall_ends(task, state, regs, result)));
 }

@@ -17,6 +17,7 @@
 struct machine {
 	struct controller controller;
 	double calls;              /* tracing system calls, while they are traced */
+	double own;                /* the part of it that is of recorded programs */
 	double rest;               /* what cannot be throttled */
 	double kinds[LEVELS];      /* what each level takes away */
 	uint64_t now, begin, next; /* ns */
@@ -34,6 +35,7 @@ static void machine_begin(struct machine *machine, double rate, unsigned levels,
 		.next = 5 * SECOND,
 		.controller = {.rate = rate, .cpus = 2, .levels = levels, .windows = true},
 		.cpu = 1000, /* tracing hardly slows them */
+		.own = 1,
 	};
 	controller_begin(&machine->controller, machine->now);
 	machine->controller.random[0] = (unsigned short)seed;
@@ -61,14 +63,16 @@ static void step_late(struct machine *machine, uint64_t late)
 	unsigned level = controller->level;
 	uint64_t until = machine->next + late;
 	double ns = (double)(until - machine->now), calls = was ? machine->calls * ns : 0;
+	struct recording_cost cost;
 
 	machine->traced += was ? until - machine->now : 0;
 	machine->calls_ns += calls;
 	machine->rest_ns += rest_of(machine) * ns;
 	machine->late = fmax(machine->late, calls);
 	machine->now = until;
-	machine->next = controller_step(controller, until, calls, rest_of(machine) * ns,
-					was ? machine->cpu * ns : 0);
+	cost = (struct recording_cost){calls, calls * machine->own, rest_of(machine) * ns,
+				       was ? machine->cpu * ns : 0};
+	machine->next = controller_step(controller, until, &cost);
 	machine->windows += controller->tracing && !was;
 	machine->changes += controller->level != level;
 	CHECK(machine->next > until && machine->next - until <= SECOND / 5);
@@ -434,6 +438,25 @@ TEST(a_program_is_not_slowed_beyond_what_nobody_notices)
 	count_anew(&machine);
 	run(&machine, 10);
 	CHECK_EQ(machine.traced, machine.now - machine.begin);
+}
+
+/* Of a program that makes few calls all are traced, until those of others cost the machine too
+ * much. */
+TEST(calls_of_others_slow_no_recorded_program)
+{
+	struct machine machine;
+
+	machine_begin(&machine, RATE, 0, 1);
+	machine.cpu = 1;
+	machine.calls = 0.2;
+	machine.own = 0.01;
+	run(&machine, 4);
+	CHECK_EQ(machine.traced, machine.now - machine.begin);
+	run(&machine, 60);
+	CHECK(machine.windows > 5 && !machine.controller.slowing);
+	count_anew(&machine);
+	run(&machine, 60);
+	CHECK(share(&machine) < 1.1);
 }
 
 TEST(the_timer_is_slower_once_there_are_enough_samples)

@@ -120,11 +120,12 @@ static bool holds(struct pattern pattern, uint64_t seed)
 	while (spent.now < end) {
 		bool was = spent.controller.tracing;
 		uint64_t traced = spent.traced, before = spent.now;
+		struct recording_cost cost = {0};
 
 		step(&spent, &program, next);
-		next = controller_step(&spent.controller, next,
-				       COST_NS * (double)(spent.traced - traced), 0,
-				       was ? (double)(next - before) : 0);
+		cost.calls_ns = cost.own_ns = COST_NS * (double)(spent.traced - traced);
+		cost.cpu_ns = was ? (double)(next - before) : 0;
+		next = controller_step(&spent.controller, next, &cost);
 		if (was != spent.controller.tracing || spent.now >= end ||
 		    (was && spent.now - spent.since >= 1000 * MS))
 			put(&spent, was);

@@ -284,8 +284,10 @@ static void attach_calls(struct session *session, const struct record_options *o
 		session->cpu =
 			bpf_program__attach_iter(session->skeleton->progs.call_cpu_iterate, NULL);
 	session->calls.counted = options->syscall_mode != SYSCALLS_OFF;
+	session->calls.path_ns = -clock_call_ns();
 	if (session->calls.counted || options->off_cpu)
 		err = session_trace_calls(session);
+	session->calls.path_ns += clock_call_ns();
 	if (!err && options->off_cpu)
 		err = attach_program(session, session->skeleton->progs.sched_switch);
 	session->streams[STREAM_SYSCALL].attached = !err;
@@ -513,15 +515,12 @@ int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
 	int err;
 	struct cost *all = array_read(session_table_fd(session, TABLE_COSTS), COST_PROGRAMS,
 				      sizeof(*all) * (size_t)session->n_cpus, &err);
-	const struct cost *cpu = all;
 
 	memset(out, 0, COST_PROGRAMS * sizeof(*out));
-	for (int program = 0; !err && program < COST_PROGRAMS; program++, cpu += session->n_cpus) {
-		for (int i = 0; i < session->n_cpus; i++) {
-			out[program].runs += cpu[i].runs;
-			out[program].timed += cpu[i].timed;
-			out[program].ns += cpu[i].ns;
-		}
+	for (int i = 0; !err && i < COST_PROGRAMS * session->n_cpus; i++) {
+		out[i / session->n_cpus].runs += all[i].runs;
+		out[i / session->n_cpus].timed += all[i].timed;
+		out[i / session->n_cpus].ns += all[i].ns;
 	}
 	free(all);
 	return err;

@@ -22,7 +22,8 @@ struct call_tracing {
 	bool counted; /* requested; otherwise only ends of calls are traced, for waits */
 	bool on;
 	uint64_t begun, ended; /* last begin and end, ns; 0: never */
-	double call_ns;        /* time that tracing adds to a call; set by others */
+	double path_ns; /* time that tracing adds to each call of the machine, recorded or not */
+	double call_ns; /* time that it adds to a recorded call; set by others */
 };
 
 struct stream_state {

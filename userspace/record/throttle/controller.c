@@ -65,17 +65,17 @@ void controller_begin(struct controller *controller, uint64_t now)
  * Has tracing slowed the programs down noticeably? From then on their own CPU time limits it. This
  * is decided once: if it depended on the latest calls, gaps would follow bursts.
  */
-static void account_slowdown(struct controller *controller, double elapsed, double calls_ns,
-			     double cpu_ns)
+static void account_slowdown(struct controller *controller, double elapsed,
+			     const struct recording_cost *cost)
 {
 	double share = controller->rate / controller->cpus; /* of the machine */
 
-	if (cpu_ns > 0)
-		controller->busy += (fmax(cpu_ns / elapsed, 1) - controller->busy) /
+	if (cost->cpu_ns > 0)
+		controller->busy += (fmax(cost->cpu_ns / elapsed, 1) - controller->busy) /
 				    fmin(controller->opened, SPEED_WINDOWS);
 	if (controller->slowing)
 		return;
-	controller->credit += SLOWDOWN * share * controller->busy * elapsed - calls_ns;
+	controller->credit += SLOWDOWN * share * controller->busy * elapsed - cost->own_ns;
 	controller->credit = fmin(controller->credit, UNNOTICED_NS * share);
 	if (controller->credit > 0)
 		return;
@@ -83,9 +83,11 @@ static void account_slowdown(struct controller *controller, double elapsed, doub
 	controller->opened = fmin(controller->opened, FEW_WINDOWS); /* older costs count less */
 }
 
-static void account(struct controller *controller, double elapsed, double calls, double rest)
+static void account(struct controller *controller, double elapsed,
+		    const struct recording_cost *cost)
 {
-	double saved = controller->saved;
+	double calls = cost->calls_ns / controller->rate, own = cost->own_ns / controller->rate;
+	double rest = cost->rest_ns / controller->rate, saved = controller->saved;
 	double least = fmin(saved + LEAST * elapsed, -OWED_NS);
 
 	controller->saved = clamp(saved + elapsed - rest, least, FULL_NS) - calls;
@@ -93,6 +95,8 @@ static void account(struct controller *controller, double elapsed, double calls,
 		controller->opened++;
 		controller->speed += (calls / elapsed - controller->speed) /
 				     fmin(controller->opened, SPEED_WINDOWS);
+		controller->own_speed += (own / elapsed - controller->own_speed) /
+					 fmin(controller->opened, SPEED_WINDOWS);
 	}
 	controller->calls += calls;
 	controller->rest += rest;
@@ -126,7 +130,7 @@ static void open_or_close(struct controller *controller, uint64_t now)
 	double machine = controller->speed * exp2((AIM_NS - controller->saved) / HALF_NS);
 	double programs =
 		controller->slowing
-			? controller->speed * controller->cpus / controller->busy / SLOWDOWN - 1
+			? controller->own_speed * controller->cpus / controller->busy / SLOWDOWN - 1
 			: 0;
 	double length = machine >= programs
 				? fmin(cost / controller->speed, most)
@@ -154,15 +158,14 @@ bool controller_is_short(const struct controller *controller)
 	return controller->saved < LOW_NS;
 }
 
-uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
-			 double rest_ns, double cpu_ns)
+uint64_t controller_step(struct controller *controller, uint64_t now,
+			 const struct recording_cost *cost)
 {
 	double elapsed = (double)(now - controller->time);
 
 	if (now > controller->time) {
-		account(controller, elapsed, calls_ns / controller->rate,
-			rest_ns / controller->rate);
-		account_slowdown(controller, elapsed, calls_ns, cpu_ns);
+		account(controller, elapsed, cost);
+		account_slowdown(controller, elapsed, cost);
 	}
 	controller->time = now;
 	judge(controller, now);

@@ -30,11 +30,13 @@ static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
 /* Below this share of one CPU, tracing slows no program. */
 #define NOTICEABLE 0.02
 
-/* The kernel's cost to reach a program and return, ns per run: a tracepoint (including the slower
- * path of system calls), an interrupt, an exception. ../README.md says how accurate this is. */
+/* The kernel's cost to reach a program and return, ns per run: a tracepoint, an interrupt, an
+ * exception. That of system calls is measured (call_tracing.path_ns). */
 static const double way_ns[COST_PROGRAMS] = {
-	[COST_ENTER] = 12,  [COST_EXIT] = 12,   [COST_SWITCH] = 30,
-	[COST_TICK] = 1000, [COST_FAULT] = 200, [COST_PROBE] = 1500,
+	[COST_SWITCH] = 30,
+	[COST_TICK] = 1000,
+	[COST_FAULT] = 200,
+	[COST_PROBE] = 1500,
 };
 
 double recorder_cpu_ns(void)
@@ -55,13 +57,17 @@ static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 
 static int measure(struct throttle *throttle)
 {
+	struct call_tracing *tracing = throttle->tracing;
 	struct cost costs[COST_PROGRAMS];
 	int err = session_costs(throttle->session, costs);
+	double path_ns;
 
 	if (err)
 		return err;
-	throttle->tracing->call_ns = run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
-	throttle->calls_ns = throttle->tracing->call_ns * (double)costs[COST_EXIT].runs;
+	path_ns = fmax(throttle->tracing->path_ns, 0);
+	tracing->call_ns = path_ns + run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
+	throttle->own_ns = tracing->call_ns * (double)costs[COST_EXIT].runs;
+	throttle->calls_ns = throttle->own_ns + path_ns * (double)costs[COST_OTHERS].runs;
 	throttle->all_ns = throttle->calls_ns + recorder_cpu_ns();
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		throttle->all_ns += run_ns(costs, program) * (double)costs[program].runs;
@@ -132,11 +138,11 @@ static int set_tracing(struct throttle *throttle)
 
 /* CPU time of the programs since the last call, while calls were traced. The kernel looks at every
  * thread for this, so it is read only if tracing costs something. 0: it does not. */
-static double programs_cpu_ns(struct throttle *throttle, double calls_ns, double elapsed_ns)
+static double programs_cpu_ns(struct throttle *throttle, double own_ns, double elapsed_ns)
 {
 	uint64_t before = throttle->cpu_ns;
 
-	if (!throttle->controller.windows || calls_ns < NOTICEABLE * elapsed_ns)
+	if (!throttle->controller.windows || own_ns < NOTICEABLE * elapsed_ns)
 		return 0;
 	throttle->cpu_ns = session_traced_cpu(throttle->session);
 	return (double)(throttle->cpu_ns - before);
@@ -144,8 +150,9 @@ static double programs_cpu_ns(struct throttle *throttle, double calls_ns, double
 
 int throttle_step(struct throttle *throttle)
 {
-	double calls = throttle->calls_ns, rest = throttle->all_ns - calls, cpu;
+	double own = throttle->own_ns, calls = throttle->calls_ns, all = throttle->all_ns;
 	uint64_t now = clock_now();
+	struct recording_cost cost;
 
 	if (throttle->percent <= 0 || now < throttle->next)
 		return 0;
@@ -153,10 +160,12 @@ int throttle_step(struct throttle *throttle)
 	/* Without figures there is no decision: they will be back, or the recording is over. */
 	if (measure(throttle))
 		return 0;
-	calls = throttle->calls_ns - calls;
-	rest = throttle->all_ns - throttle->calls_ns - rest;
-	cpu = programs_cpu_ns(throttle, calls, (double)(now - throttle->controller.time));
-	throttle->next = controller_step(&throttle->controller, now, calls, rest, cpu);
+	cost.own_ns = throttle->own_ns - own;
+	cost.calls_ns = throttle->calls_ns - calls;
+	cost.rest_ns = throttle->all_ns - all - cost.calls_ns;
+	cost.cpu_ns =
+		programs_cpu_ns(throttle, cost.own_ns, (double)(now - throttle->controller.time));
+	throttle->next = controller_step(&throttle->controller, now, &cost);
 	set_level(throttle);
 	return throttle->controller.windows ? set_tracing(throttle) : 0;
 }

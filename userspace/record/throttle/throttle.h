@@ -21,6 +21,7 @@ struct controller {
 	unsigned level;     /* current level, 0 to levels */
 	double saved;       /* the bucket, in ns of the allowance; negative: debt */
 	double speed;       /* recent cost of tracing while it was on, in units of the rate */
+	double own_speed;   /* the part of it that slows the recorded programs */
 	double credit;      /* how much more tracing may slow the programs down unnoticed, ns */
 	bool slowing;       /* the credit was used up */
 	double busy;        /* CPUs that the programs kept busy recently, at least 1 */
@@ -34,14 +35,17 @@ struct controller {
 
 void controller_begin(struct controller *controller, uint64_t now);
 
-/*
- * To be called with the CPU time since the last step, of tracing system calls (`calls_ns`), of
- * everything else (`rest_ns`), and of the recorded programs while calls were traced (`cpu_ns`; 0:
- * tracing hardly slowed them). Decides on `tracing` and `level`. Returns when the next step is due
- * at the latest, ns.
- */
-uint64_t controller_step(struct controller *controller, uint64_t now, double calls_ns,
-			 double rest_ns, double cpu_ns);
+/* CPU time since the last step, ns. */
+struct recording_cost {
+	double calls_ns; /* of tracing system calls */
+	double own_ns;   /* the part of it that was spent on calls of recorded programs */
+	double rest_ns;  /* of everything else */
+	double cpu_ns;   /* of these programs while calls were traced; 0: it hardly slowed them */
+};
+
+/* Decides on `tracing` and `level`. Returns when the next step is due at the latest, ns. */
+uint64_t controller_step(struct controller *controller, uint64_t now,
+			 const struct recording_cost *cost);
 
 /* Has recording used so much that the limit for the machine is what reduces it? */
 bool controller_is_short(const struct controller *controller);
@@ -62,7 +66,8 @@ struct throttle {
 	struct controller controller;
 	struct call_tracing *tracing;
 	uint64_t next;           /* when the next step is due, ns */
-	double calls_ns, all_ns; /* cost so far: of tracing system calls, and in all */
+	double own_ns, calls_ns; /* cost so far of tracing system calls, as in recording_cost */
+	double all_ns;           /* and of everything */
 	uint64_t cpu_ns;         /* CPU time of the programs so far while calls were traced */
 	unsigned level, most;    /* current and highest level */
 	unsigned slower;         /* the timer is slower by this power of two */
