@@ -16,7 +16,7 @@ setup_file() {
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
 	"$build/gcprof" record --off-cpu -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
-	"$build/gcprof" record -o many.data -R 2K --ceiling 0 -- "$build/workloads/gcbench" >/dev/null 2>many.log
+	"$build/gcprof" record -o many.data -R 8K --ceiling 0 -- "$build/workloads/gcbench" >/dev/null 2>many.log
 	cp "$build/workloads/known" $'a\'b"\\\nc\xff;--'
 	"$build/gcprof" record -o names.data -R 64K -- $'./a\'b"\\\nc\xff;--' >/dev/null 2>names.log
 }
