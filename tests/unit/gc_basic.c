@@ -450,7 +450,7 @@ TEST(gc_memory_is_reused_after_full_collections)
 
 TEST(gc_gaps_between_survivors_are_used_again)
 {
-	enum { N = 5600, GROUP = 20 };
+	enum { N = 800, GROUP = 50 };
 	struct gc_options options = small_options();
 	struct gc_stats first, last;
 	struct fixture f;
@@ -458,7 +458,7 @@ TEST(gc_gaps_between_survivors_are_used_again)
 	fixture_open(&f, &options);
 	GC_FRAME(f.thread, frame, 0, struct cells * all; struct node * list;);
 	frame.root.all = gc_alloc_array(f.thread, f.cells, N);
-	/* In every page a few nodes stay, the others die: no page is ever free. */
+	/* In every page one node or two stay, the others die: no page is ever free. */
 	for (uint64_t i = 0; i < N; i++) {
 		frame.root.list = make_list(&f, GROUP);
 		gc_write(f.thread, frame.root.all, &frame.root.all->items[i],

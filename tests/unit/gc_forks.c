@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARRAYS = 300, FORKS = 20, LENGTH = 1000, ITEMS = 10000, MOST_NS = 3000000 };
+enum { ARRAYS = 300, FORKS = 20, LENGTH = 1000, ITEMS = 3000, MOST_NS = 3000000 };
 
 struct other {
 	struct fixture *f;
