@@ -51,14 +51,17 @@ absent() { # TEXT FILE
 	fi
 }
 
-# The report of a profile, as .report.json: many questions are asked of one, which is read once.
+# The report of a profile, as .report.json: many questions are asked of one or a few, each of which is
+# read once.
 read_report() { # FILE
-	local of
-	of="$(stat -L -c '%n %i %s %.Y' "$1") ${GCPROF_MEMORY:-}" || return 1
-	[ "$of" != "$(cat .reported 2>/dev/null)" ] || return 0
-	rm -f .reported
-	"$GCPROF" report --json "$1" >.report.json || return 1
-	echo "$of" >.reported
+	local of kept=.report.${1//\//+}
+	of="$(stat -L -c '%i %s %.Y' "$1") ${GCPROF_MEMORY:-}" || return 1
+	[ "$of" = "$(cat "$kept.of" 2>/dev/null)" ] || {
+		rm -f "$kept.of"
+		"$GCPROF" report --json "$1" >"$kept" || return 1
+		echo "$of" >"$kept.of"
+	}
+	ln -sf "$kept" .report.json
 }
 
 # The value of a jq expression on the report of a profile.

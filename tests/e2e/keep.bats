@@ -14,7 +14,7 @@ setup_file() {
 total() { # EXPRESSION FILE...
 	local file
 	for file in "${@:2}"; do
-		"$GCPROF" report --json "$file" | jq "$1 // 0" || return 1
+		ask "$1 // 0" "$file" || return 1
 	done | jq -s add
 }
 

@@ -19,7 +19,7 @@ said() { # KEY
 all() { # EXPRESSION FILE...
 	local file
 	for file in "${@:2}"; do
-		"$GCPROF" report --json "$file" | jq "$1" || return 1
+		ask "$1" "$file" || return 1
 	done | jq -sc .
 }
 
