@@ -486,6 +486,30 @@ TEST(summaries_count_in_totals_and_percentiles)
 	synthetic_free(&synthetic);
 }
 
+TEST(sums_have_the_runtimes_reasons)
+{
+	static const char histogram[] = {1, 10, 35, 10};
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	name_gc(&synthetic, 1, 17, "stall");
+	PUT(&synthetic, gc_summary, .time = 50000, .thread = 1, .heap = 1, .span = 40000, .kind = 1,
+	    .reason = 17, .count = 20, .total_ns = 10100, .max_ns = 1050,
+	    .histogram = {histogram, sizeof(histogram)});
+	synthetic_end(&synthetic, 60000);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->refused, 0);
+	CHECK_EQ(model->gc.n_named_reasons, 1);
+	CHECK_STR(model->gc.named_reasons[0].name, "stall");
+	CHECK_EQ(model->gc.named_reasons[0].count, 20);
+	CHECK_EQ(model->gc.named_reasons[0].total_ns, 10100);
+	CHECK_EQ(model->gc.reasons[0].count, 0);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 /* They are charged to the samples before the summary, by promoted and by allocated bytes. */
 TEST(summaries_are_charged_to_earlier_samples)
 {

@@ -274,8 +274,10 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 {
 	uint64_t reason = record->reason < GC_REASONS ? record->reason : 0;
 
-	gc->reasons[reason].count += record->count;
-	gc->reasons[reason].total_ns += record->total_ns;
+	if (record->reason < GC_NAMES_FIRST) {
+		gc->reasons[reason].count += record->count;
+		gc->reasons[reason].total_ns += record->total_ns;
+	}
 	gc->stop_ns += record->stop_ns;
 	raise_to(&gc->stop_max_ns, record->stop_max_ns);
 	raise_to(&gc->heap_peak_bytes, record->heap_max);
@@ -326,6 +328,10 @@ static int note_sums(struct cycles *cycles, struct thread *thread,
 	}
 	sum_figures(&cycles->world->model->gc, record);
 	sum_window(cycles, record);
+	if (record->reason >= GC_NAMES_FIRST &&
+	    gc_names_reason(&cycles->world->gc_names, thread->process, record->reason,
+			    record->count, record->total_ns) < 0)
+		return -ENOMEM;
 	return spread_pauses(cycles, thread->process, record);
 }
 

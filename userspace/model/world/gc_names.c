@@ -82,17 +82,23 @@ static int add_named(struct gc_names *names, const struct long_pause *pause, uin
 	return name->pauses ? durations_add(name->pauses, ns) : -ENOMEM;
 }
 
+int gc_names_reason(struct gc_names *names, uint64_t process, uint64_t reason, uint64_t count,
+		    uint64_t ns)
+{
+	struct gc_name *name = put(names, process, reason);
+
+	if (!name)
+		return -ENOMEM;
+	name->count += count;
+	name->ns += ns;
+	return 0;
+}
+
 int gc_names_pause(struct gc_names *names, const struct long_pause *pause, uint64_t ns)
 {
-	struct gc_name *reason;
-
-	if (pause->reason >= GC_NAMES_FIRST) {
-		reason = put(names, pause->process, pause->reason);
-		if (!reason)
-			return -ENOMEM;
-		reason->count++;
-		reason->ns += ns;
-	}
+	if (pause->reason >= GC_NAMES_FIRST &&
+	    gc_names_reason(names, pause->process, pause->reason, 1, ns) < 0)
+		return -ENOMEM;
 	return pause->name >= GC_NAMES_FIRST ? add_named(names, pause, ns) : 0;
 }
 

@@ -37,6 +37,10 @@ const char *gc_names_text(const struct gc_names *names, uint64_t process, uint64
 /* Counts an ended pause under its name and reason, if the runtime defined these. 0 or -ENOMEM. */
 int gc_names_pause(struct gc_names *names, const struct long_pause *pause, uint64_t ns);
 
+/* Counts collections under a reason that the program defined. 0 or -ENOMEM. */
+int gc_names_reason(struct gc_names *names, uint64_t process, uint64_t reason, uint64_t count,
+		    uint64_t ns);
+
 /* Fills the model's rows: by text, over all processes. 0 or -ENOMEM. */
 int gc_names_finish(struct gc_names *names, struct model *model);
 
