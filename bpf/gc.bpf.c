@@ -10,6 +10,7 @@
  */
 #include "ceiling.h"
 #include "cost.h"
+#include "cycle_probes.h"
 #include "preempt.h"
 #include "place.h"
 #include "sample_probes.h"
@@ -19,6 +20,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define SIZE_SANE (UINT64_C(1) << 48) /* upper bound for objects and periods */
 #define LATE_MAX_NS \
 	UINT64_C(100000000000) /* upper bound for collections that are reported at their end */
+
+/* A collection; 4 was withdrawn. */
+static __always_inline bool is_gc_kind(uint32_t kind)
+{
+	return kind >= GCPROF_GC_MINOR && kind <= GCPROF_GC_STOP && kind != 4;
+}
 
 /* Emits a record of `n` allocation events. */
 static __always_inline void probe_emit(const struct probe_firing *firing, struct scratch *scratch,
@@ -243,13 +250,15 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	struct task_state *state = firing->state;
 	struct event_gc_begin *event;
 	uint64_t heap, cycle, began;
-	uint32_t kind, reason;
+	uint32_t kind, reason, name;
 
 	heap = firing->values[0];
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	reason = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+	name = firing->values[6];
+	if (!heap || !is_gc_kind(kind) || reason >= GCPROF_GC_NAMES_END ||
+	    name >= GCPROF_GC_NAMES_END)
 		return probe_refuse();
 	began = firing->values[5];
 	if (began > firing->now || firing->now - began > LATE_MAX_NS)
@@ -268,7 +277,7 @@ static __always_inline int probe_gc_begin(const struct probe_firing *firing)
 	event->kind = kind;
 	event->reason = reason;
 	event->stop = firing->values[4];
-	event->name = 0;
+	event->name = name;
 	emit_submit(event, &ring_gc);
 	return 0;
 }
@@ -284,7 +293,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	cycle = firing->values[1];
 	kind = firing->values[2];
 	stats = firing->values[3];
-	if (!heap || kind < GCPROF_GC_MINOR || kind > GCPROF_GC_FULL)
+	if (!heap || !is_gc_kind(kind))
 		return probe_refuse();
 	process_gc_end(state, probe_heap(firing, heap), firing->now);
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
@@ -373,16 +382,6 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 	event->reserved = 0;
 	emit_submit(event, &ring_gc);
 	return 0;
-}
-
-/* Appends a text from the program. Returns its length; 0: none, or unreadable, which is counted. */
-static __always_inline uint32_t probe_text(struct scratch *scratch, uint64_t text)
-{
-	int bytes = text ? scratch_string(scratch, (const void *)text, 1) : 0;
-
-	if (bytes < 0)
-		loss_count(LOSS_PROBE_MEMORY);
-	return bytes < 0 ? 0 : bytes;
 }
 
 static __always_inline int probe_type(const struct probe_firing *firing)

@@ -45,6 +45,16 @@ static __always_inline struct scratch *probe_scratch(void)
 	return scratch_take_of(SCRATCH_SLOTS - 1);
 }
 
+/* Appends a text from the program. Returns its length; 0: none, or unreadable, which is counted. */
+static __always_inline uint32_t probe_text(struct scratch *scratch, uint64_t text)
+{
+	int bytes = text ? scratch_string(scratch, (const void *)text, 1) : 0;
+
+	if (bytes < 0)
+		loss_count(LOSS_PROBE_MEMORY);
+	return bytes < 0 ? 0 : bytes;
+}
+
 /* All registers in an array, to select one by number. */
 struct probe_registers {
 	uint64_t words[OPERAND_REGISTERS];

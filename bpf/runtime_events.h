@@ -27,7 +27,11 @@ struct event_freed {
 	uint32_t reserved;
 };
 
-/* A cycle of a concurrent collector, from begin to end, pauses included. */
+/*
+ * A cycle of a concurrent collector, from begin to end, pauses included. The probes cycle_begin and
+ * cycle_end report the begin, with `unfinished`, and the end, with `began` 0; the recorder pairs
+ * them.
+ */
 struct event_gc_cycle {
 	struct event_header header; /* time: its end, or now if it is unfinished */
 	uint64_t heap, cycle;
@@ -78,7 +82,8 @@ struct event_bytecode {
 	/* tail: the characters of name and file, and the line table, each padded to 8 bytes */
 };
 
-#define GC_NAMES_FIRST 16 /* smaller numbers are those of gc/provider/probe_args.h */
+#define GC_NAMES_FIRST \
+	GCPROF_GC_NAMES_FIRST /* smaller numbers: enums of gc/provider/probe_args.h */
 
 struct event_gc_name {
 	struct event_header header;

@@ -34,6 +34,7 @@ static void fire_begin(const struct gcprof_provider *provider, uint64_t time)
 		.reason = c->reason,
 		.stop = c->stop_cycle,
 		.time = time,
+		.name = c->name,
 	});
 }
 
@@ -155,7 +156,8 @@ static bool is_summed(struct gcprof_provider *provider)
 	if ((control_asked().flags & GCPROF_EACH_COLLECTION) || !is_understood(provider) ||
 	    provider->options.no_batching || provider->options.gc_ceiling == UINT64_MAX)
 		return false;
-	if (c->kind == GCPROF_GC_FULL || is_long(provider, summary->took[c->kind]))
+	/* Sums have no names. */
+	if (c->name || c->kind >= GCPROF_GC_FULL || is_long(provider, summary->took[c->kind]))
 		return false;
 	/* Collections of one stop are treated alike. */
 	if (c->cycle != c->stop_cycle)
@@ -229,13 +231,20 @@ static void add_collection(struct gcprof_provider *provider, const struct gcprof
 
 /* --- a collection ---------------------------------------------------------------------- */
 
+/* Whether the program has named this kind or reason itself. */
+static bool is_own(uint32_t number)
+{
+	return number >= GCPROF_GC_NAMES_FIRST && number < GCPROF_GC_NAMES_END;
+}
+
 void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reason, uint64_t now)
 {
 	struct gcprof_provider *provider = thread->provider;
 	struct gc_summary *summary = &provider->summary;
 	struct collection *c = &provider->collection;
 
-	c->kind = kind;
+	c->name = is_own(kind) ? kind : 0;
+	c->kind = c->name ? names_gc_kind(kind) : kind;
 	c->reason = reason;
 	c->begin = now;
 	c->cycle++;
@@ -325,4 +334,28 @@ void gcprof_phase(struct gcprof_provider *provider, uint32_t phase)
 	summary->cycles += phase == GCPROF_PHASE_MARKING;
 	if (!summary->summed)
 		fire_phase(provider);
+}
+
+/* --- a cycle --------------------------------------------------------------------------- */
+
+void gcprof_cycle(struct gcprof_provider *provider, uint32_t event,
+		  const struct gcprof_cycle *cycle)
+{
+	if (event == GCPROF_CYCLE_BEGIN) {
+		provider->cycles++;
+		probe_cycle_begin(&(struct probe_cycle_begin){
+			.heap = provider->id,
+			.cycle = provider->cycles,
+			.name = cycle->name,
+			.reason = cycle->reason,
+			.used = cycle->used,
+		});
+	} else {
+		probe_cycle_end(&(struct probe_cycle_end){
+			.heap = provider->id,
+			.cycle = provider->cycles,
+			.used = cycle->used,
+			.live = cycle->live,
+		});
+	}
 }

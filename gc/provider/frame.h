@@ -45,6 +45,7 @@ enum gcprof_name_kind {
 	GCPROF_NAME_TYPE = 1,     /* a type, as in `sample` */
 	GCPROF_NAME_CODE = 2,     /* a managed function, as in struct gc_frame */
 	GCPROF_NAME_PROVIDER = 3, /* the program's provider; `file` is its version */
+	GCPROF_NAME_GC = 4,       /* a kind or reason of collections, as in `gc_name` */
 };
 
 /* An entry of the name table. */

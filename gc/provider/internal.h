@@ -19,7 +19,7 @@
  */
 struct gc_summary {
 	uint64_t next; /* time from which one may be reported individually, ns */
-	uint64_t took[GCPROF_GC_FULL + 1]; /* duration of the last one of each kind, ns */
+	uint64_t took[GCPROF_GC_STOP + 1]; /* duration of the last one of each kind, ns */
 	bool summed;                       /* the current or last one goes into a sum */
 	bool stop_summed;                  /* and so do all since the world was stopped */
 	uint64_t stop_end;                 /* end of the last one of these */
@@ -38,6 +38,7 @@ struct collection {
 	uint64_t cycle; /* number of collections so far */
 	uint64_t begin;
 	uint32_t kind, reason;
+	uint32_t name;       /* number of the program's own name for the kind; 0: none */
 	uint32_t phase;      /* enum gcprof_phase, in force */
 	uint64_t stop_cycle; /* cycle of the first one in this stop; 0: none */
 	uint64_t stop_begin; /* its begin */
@@ -60,6 +61,7 @@ struct gcprof_provider {
 	uint64_t n_threads;    /* threads attached so far */
 	uint32_t n_types;      /* guarded by the lock in names.c */
 	struct collection collection;
+	uint64_t cycles; /* of a concurrent collector so far */
 	struct gc_summary summary;
 };
 
@@ -130,6 +132,12 @@ void collections_forked(struct gcprof_provider *provider);
 
 /* names.c: announces a provider, once per name. */
 void names_provider(const char *name, const char *version);
+
+/* Announces kinds and reasons of collections, once per name. -ENOMEM. */
+int names_gc(const struct gcprof_gc_name *names, uint32_t n);
+
+/* The enum gcprof_gc_kind of collections with this name. */
+uint32_t names_gc_kind(uint32_t number);
 void names_lock(void);
 void names_unlock(void);
 

@@ -127,6 +127,8 @@ int gcprof_open(const struct gcprof_options *options, struct gcprof_provider **o
 	if (!provider)
 		return gcprof_error_set(-ENOMEM, "gcprof_open: out of memory");
 	result = take_options(provider, options);
+	if (!result && names_gc(provider->options.gc_names, provider->options.n_gc_names))
+		result = gcprof_error_set(-ENOMEM, "gcprof_open: out of memory");
 	if (result) {
 		free(provider);
 		return result;

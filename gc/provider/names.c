@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c: the table of names of types, managed functions and providers, which recorders read. */
+/* names.c: the table of names of types, functions, collections and providers, which recorders read.
+ */
 /*
  * Names belong to the process, like their ids, and stay in the table. So a recorder may attach at
  * any time and finds the names of all samples that it will see.
@@ -115,6 +116,52 @@ void names_provider(const char *name, const char *version)
 	pthread_mutex_unlock(&lock);
 	if (added)
 		probe_provider(&(struct probe_provider){.name = name, .version = version});
+}
+
+/* The program's own kinds and reasons of collections: their last names. */
+static struct {
+	const char *text;
+	uint32_t kind; /* atomic */
+} gc_names[GCPROF_GC_NAMES_END];
+
+static int name_gc(const struct gcprof_gc_name *name)
+{
+	struct gcprof_name entry = {.id = name->number, .kind = GCPROF_NAME_GC};
+	char *text = NULL;
+	bool known, added = false;
+
+	pthread_mutex_lock(&lock);
+	known = is_same(gc_names[name->number].text, name->text);
+	__atomic_store_n(&gc_names[name->number].kind, name->kind, __ATOMIC_RELAXED);
+	if (!known) {
+		text = strdup(name->text);
+		entry.name = address_of(text);
+		added = add(&entry);
+	}
+	if (added)
+		gc_names[name->number].text = text;
+	pthread_mutex_unlock(&lock);
+	if (added)
+		probe_gc_name(&(struct probe_gc_name){.number = name->number, .name = text});
+	else
+		free(text);
+	return known || added ? 0 : -ENOMEM;
+}
+
+int names_gc(const struct gcprof_gc_name *names, uint32_t n)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < n && !result; i++)
+		result = name_gc(&names[i]);
+	return result;
+}
+
+uint32_t names_gc_kind(uint32_t number)
+{
+	uint32_t kind = __atomic_load_n(&gc_names[number].kind, __ATOMIC_RELAXED);
+
+	return kind ? kind : GCPROF_GC_STOP;
 }
 
 /* Held during a fork, so that the child finds no incomplete name. */

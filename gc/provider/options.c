@@ -183,7 +183,29 @@ int gcprof_options_default(struct gcprof_options *out)
 	return gcprof_options_read(provider_options, N_OPTIONS, out);
 }
 
+static int check_gc_name(const struct gcprof_gc_name *name)
+{
+	static const bool known[] = {[0] = true,
+				     [GCPROF_GC_MINOR] = true,
+				     [GCPROF_GC_STEP] = true,
+				     [GCPROF_GC_FULL] = true,
+				     [GCPROF_GC_STOP] = true};
+
+	if (name->number < GCPROF_GC_NAMES_FIRST || name->number >= GCPROF_GC_NAMES_END)
+		return gcprof_error_set(
+			-EINVAL, "gc_names: number %u is out of range, from %u to %u", name->number,
+			GCPROF_GC_NAMES_FIRST, GCPROF_GC_NAMES_END - 1);
+	if (!name->text || name->kind >= sizeof(known) || !known[name->kind])
+		return gcprof_error_set(-EINVAL, "gc_names: number %u has no text or a wrong kind",
+					name->number);
+	return 0;
+}
+
 int provider_options_check(struct gcprof_options *options)
 {
-	return gcprof_options_check(provider_options, N_OPTIONS, options);
+	int result = gcprof_options_check(provider_options, N_OPTIONS, options);
+
+	for (uint32_t i = 0; i < options->n_gc_names && !result; i++)
+		result = check_gc_name(&options->gc_names[i]);
+	return result;
 }

@@ -32,7 +32,7 @@ enum gcprof_gc_kind {
 	GCPROF_GC_STEP = 2,  /* one step of an incremental major collection */
 	GCPROF_GC_FULL = 3,  /* a whole major collection in one pause */
 	/* 4 was withdrawn */
-	GCPROF_GC_STOP = 5, /* threads are stopped without a collection */
+	GCPROF_GC_STOP = 5, /* threads are stopped without a collection, or for a part of a cycle */
 };
 
 enum gcprof_gc_reason {
@@ -43,6 +43,10 @@ enum gcprof_gc_reason {
 	GCPROF_REASON_PRESSURE = 5,  /* memory outside the heap, or a heap limit */
 	GCPROF_REASON_FINISH = 6,    /* the heap or a thread is being closed */
 };
+
+/* Kinds and reasons that a program names itself have numbers in this range. */
+#define GCPROF_GC_NAMES_FIRST 16
+#define GCPROF_GC_NAMES_END   256
 
 enum gcprof_phase {
 	GCPROF_PHASE_SCANNING = 1, /* no major collection in progress */

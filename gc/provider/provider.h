@@ -41,6 +41,17 @@ struct gcprof_thread;   /* one of its threads; begins with struct gcprof_thread_
 
 /* --- life ------------------------------------------------------------------------------ */
 
+/*
+ * A kind or reason of collections that the runtime names itself. `kind` is the enum gcprof_gc_kind
+ * of collections with this name, GCPROF_GC_STOP for the pauses of a concurrent cycle; 0: it is the
+ * name of cycles, or a reason.
+ */
+struct gcprof_gc_name {
+	uint32_t number; /* the runtime's, GCPROF_GC_NAMES_FIRST to GCPROF_GC_NAMES_END - 1 */
+	uint32_t kind;
+	const char *text;
+};
+
 /* gcprof_options.fixed_stride */
 enum { GCPROF_STRIDE_EXPONENTIAL, GCPROF_STRIDE_FIXED, GCPROF_STRIDE_EVERY };
 
@@ -57,9 +68,11 @@ struct gcprof_options {
 	uint32_t no_batching;   /* 1: fire probes for each sample and collection;
 				 GCPROF_BATCH=0 */
 	uint32_t always_sample; /* 1: sample even if no profiler is attached (tests) */
-	uint32_t reserved;      /* 0 */
+	uint32_t n_gc_names;    /* entries at gc_names */
 	const char *name;       /* name of the runtime or allocator in reports, "cpython" */
 	const char *version;    /* its version, "3.11.2" */
+	const struct gcprof_gc_name *gc_names; /* own kinds and reasons of collections; all heaps
+						  of a runtime share their numbers */
 };
 
 /* Fills in the defaults, then applies the environment. -EINVAL for an invalid variable. */
@@ -217,7 +230,8 @@ int gcprof_wants_outcomes(void);
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count);
 
 /* The thread begins a collection at `now`; `kind` is an enum gcprof_gc_kind, `reason` an enum
- * gcprof_gc_reason. Collections are not nested. */
+ * gcprof_gc_reason, or each the number of a gcprof_gc_name. Collections are not nested. Those whose
+ * kind has a name are always reported individually. */
 void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reason, uint64_t now);
 
 /* The collection ended at `now`. `stats` is borrowed during the call. */
@@ -228,6 +242,22 @@ void gcprof_stop_end(struct gcprof_thread *thread);
 
 /* The major collector enters another phase, within a collection. */
 void gcprof_phase(struct gcprof_provider *provider, uint32_t phase);
+
+enum gcprof_cycle_event { GCPROF_CYCLE_BEGIN, GCPROF_CYCLE_END };
+
+/* What is known of a cycle then; 0: unknown, or no name. */
+struct gcprof_cycle {
+	uint32_t name;   /* at its begin: number of a gcprof_gc_name */
+	uint32_t reason; /* at its begin: as above */
+	uint64_t used;   /* bytes of the heap in use */
+	uint64_t live;   /* at its end: bytes found alive */
+};
+
+/* A concurrent collector begins or ends a cycle: `event` is an enum gcprof_cycle_event. The program
+ * runs during a cycle; what stops it are collections as above, GCPROF_GC_STOP or of another kind. A
+ * provider has one cycle at a time. Any thread may call this, also while another collects. */
+void gcprof_cycle(struct gcprof_provider *provider, uint32_t event,
+		  const struct gcprof_cycle *cycle);
 
 /* Whether sums are pending. A hint, at any time. */
 int gcprof_sums_wait(const struct gcprof_provider *provider);

@@ -86,6 +86,43 @@ outside() {
 		'["managed < two < main","report < malloc < managed"]'
 }
 
+# Whatever part of the program was recorded: cycles, their pauses and others, with the program's names.
+cycles_are_named() {
+	holds '.gc.cycles | .rows[:-1] | all(.name == "concurrent mark" and (.reason | IN("allocation stall", "heap has grown")) and
+		.heap_before_bytes == 8388608 and .heap_after_bytes == 6291456 and .live_bytes == 4194304 and
+		.pauses == 2 and .pause_ns >= 600000 and .duration_ns > 15000000 and (.unfinished | not))'
+	holds '.gc.cycles as $cycles | .gc.named | (map(.name) | sort) == ["mark end", "mark start", "scavenge"] and
+		all((.count - $cycles.count | fabs) <= 1)'
+	same kinds "$(ask '.gc.named | sort_by(.name) | map(.kind) | join(" ")')" 'stop stop minor'
+	holds '.gc.cycles as $cycles | .gc | .minor.count - $cycles.count | fabs <= 1'
+	holds '.gc.cycles.p50_ns > 10 * .gc.minor.p50_ns and .gc.stops.total_ns < .gc.cycles.total_ns / 2'
+}
+
+@test "cycles of a concurrent collector are apart from their pauses, with kinds and reasons that the program names" {
+	"$GCPROF" record --max-overhead off -- ./contract cycles 40 2>record.log
+	same cycles "$(ask '[.gc.cycles.count, (.gc.cycles.rows | length)] | join(" ")')" '40 41'
+	cycles_are_named
+	same last "$(ask '.gc.cycles.rows[-1] | [.name, .reason, .unfinished, .heap_before_bytes] | tojson')" '[null,"explicit",true,null]'
+	same reasons "$(ask '[.gc.named_reasons[] | [.name, .count]] | sort | tojson')" '[["allocation stall",60],["heap has grown",20]]'
+	same lost "$(ask '[.streams[].lost] | add')" 0
+	"$GCPROF" report --gc >text
+	grep -E 'concurrent mark +(allocat.* stall|heap has grown) +8.00 MiB +6.00 MiB +4.00 MiB +2, ' text
+	grep -E '^ +mark start +40 ' text
+	# Exports have them, too.
+	same table "$("$GCPROF" query -f csv "SELECT reason, count(*) FROM gc_cycles WHERE name = 'concurrent mark' GROUP BY 1" |
+		tail -n 2 | paste -sd' ')" 'allocation stall,30 heap has grown,10'
+}
+
+@test "a recorder that attaches later has the names of cycles and their reasons" {
+	./contract cycles 100000 &
+	started+=($!)
+	wait_busy $!
+	"$GCPROF" record --max-overhead off --duration 2 -p $! 2>record.log
+	holds '.gc.cycles.count > 20'
+	cycles_are_named
+	same reasons "$(ask '[.gc.named_reasons[].name] | sort | join(", ")')" 'allocation stall, heap has grown'
+}
+
 # Types and where they are allocated.
 sites() {
 	jq -c '[.sites[] | .type + ": " + (.functions | join(" < "))] | sort' report.json

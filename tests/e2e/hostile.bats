@@ -8,14 +8,15 @@ load common
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/hostile.c" -o "$PROGRAMS/hostile"
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/endless.c" -o "$PROGRAMS/endless"
 }
 
-# Records a lie; the program's status is in $code, the recorder's own memory at its peak in $peak (KiB).
+# Records a lie, of another program if `liar` names one; the program's status is in $code, the recorder's own memory at its peak in $peak (KiB).
 record_lie() { # LIE
 	need_root
 	local kib
 	code=0 peak=0
-	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$GCPROF" record -v -- "$PROGRAMS/hostile" "$@" >out 2>record.log 3>&- &
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$GCPROF" record -v -- "$PROGRAMS/${liar:-hostile}" "$@" >out 2>record.log 3>&- &
 	recorder=$!
 	while kib=$(awk '/^RssAnon/ {print $2}' /proc/$recorder/status 2>/dev/null) && [ -n "$kib" ]; do
 		[ "$kib" -le "$peak" ] || peak=$kib
@@ -167,6 +168,16 @@ stays_below() { # MIB
 	same status $code 0
 	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 1500 and .in_gc_ns < .total_ns / 100'
 	holds '.syscalls[] | select(.name == "poll") | .count == 180 and .in_gc_ns > .total_ns * 0.98'
+}
+
+@test "concurrent cycles without end, in any number of heaps, with names without end and unknown numbers: refused or lost, each counted" {
+	liar=endless record_lie
+	same status $code 0
+	told 'cycles of concurrent collectors were lost'
+	told 'probe firings were refused'
+	holds '.gc.cycles.rows | length < 30 and all(.name == null or (.name | length) < 600)'
+	same 'names, each for one number at a time' "$("$GCPROF" dump | jq -s '[.[] | select(.record == "gc_name").number] | unique | length < 256')" true
+	stays_below 64
 }
 
 @test "both stacks are as deep as can be, and copied as well: each record fits, none is lost" {

@@ -18,6 +18,10 @@ static struct {
 	uint64_t samples, batched, fates, types, providers, last_sample, last_type, typed, stacks;
 	uint64_t keys[2]; /* of the stacks at lines 0 and 1 */
 	uint64_t last_stack;
+	struct probe_gc_begin collection;
+	struct probe_cycle_begin cycle;
+	struct probe_cycle_end cycle_end;
+	uint64_t collections, gc_names;
 	bool has_anchor, fate_first;
 	char name[32];
 } seen;
@@ -59,6 +63,18 @@ static void observe(enum probe_number probe, const void *arguments)
 		seen.providers++;
 		snprintf(seen.name, sizeof(seen.name), "%s %s", provider->name,
 			 provider->version ? provider->version : "none");
+	} else if (probe == PROBE_gc_begin) {
+		seen.collection = *(const struct probe_gc_begin *)arguments;
+		seen.collections++;
+	} else if (probe == PROBE_cycle_begin) {
+		seen.cycle = *(const struct probe_cycle_begin *)arguments;
+	} else if (probe == PROBE_cycle_end) {
+		seen.cycle_end = *(const struct probe_cycle_end *)arguments;
+	} else if (probe == PROBE_gc_name) {
+		const struct probe_gc_name *name = arguments;
+
+		seen.gc_names++;
+		snprintf(seen.name, sizeof(seen.name), "%u %s", name->number, name->name);
 	} else if (probe == PROBE_fate) {
 		const struct probe_fate *fate = arguments;
 
@@ -262,6 +278,75 @@ TEST(an_outcome_is_reported_behind_its_sample)
 	CHECK(seen.batched > 50);
 	CHECK(!seen.fate_first);
 	close_provider(provider, thread);
+}
+
+enum { PAUSE = GCPROF_GC_NAMES_FIRST, YOUNG, MARK, STALL, LAST = GCPROF_GC_NAMES_END - 1 };
+
+static void check_collection(struct gcprof_thread *thread, uint32_t kind, uint32_t reason,
+			     uint32_t wanted)
+{
+	struct gcprof_gc_stats stats = {0};
+
+	seen.collections = 0;
+	for (int i = 0; i < 1000; i++) {
+		gcprof_gc_begin(thread, kind, reason, 1000);
+		gcprof_gc_end(thread, &stats, 1001);
+		gcprof_stop_end(thread);
+	}
+	/* Sums have no names. */
+	CHECK_EQ(seen.collections, 1000);
+	CHECK_EQ(seen.collection.kind, wanted);
+	CHECK_EQ(seen.collection.name, kind == wanted ? 0 : kind);
+	CHECK_EQ(seen.collection.reason, reason);
+}
+
+TEST(a_concurrent_collector_has_cycles_pauses_and_names_of_its_own)
+{
+	const struct gcprof_gc_name names[] = {{PAUSE, GCPROF_GC_STOP, "pause"},
+					       {YOUNG, GCPROF_GC_MINOR, "young"},
+					       {MARK, 0, "mark"},
+					       {LAST, 0, "stall"}};
+	struct gcprof_options options = {.gc_names = names, .n_gc_names = 4};
+	struct gcprof_provider *provider, *other;
+	struct gcprof_thread *thread;
+
+	memset(&seen, 0, sizeof(seen));
+	probe_observer = observe;
+	CHECK_EQ(gcprof_open(&options, &provider), 0);
+	CHECK_EQ(seen.gc_names, 4);
+	CHECK_STR(seen.name, "255 stall");
+	CHECK_EQ(gcprof_open(&options, &other), 0);
+	CHECK_EQ(seen.gc_names, 4);
+	CHECK_EQ(gcprof_thread_attach(provider, NULL, &thread), 0);
+	gcprof_cycle(provider, GCPROF_CYCLE_BEGIN, &(struct gcprof_cycle){.name = 20});
+	gcprof_cycle(provider, GCPROF_CYCLE_END, &(struct gcprof_cycle){.used = 600, .live = 500});
+	gcprof_cycle(provider, GCPROF_CYCLE_BEGIN, &(struct gcprof_cycle){MARK, LAST, 800, 0});
+	CHECK(seen.cycle.cycle == 2 && seen.cycle.heap == seen.cycle_end.heap);
+	CHECK(seen.cycle.name == MARK && seen.cycle.reason == LAST && seen.cycle.used == 800);
+	CHECK(seen.cycle_end.cycle == 1 && seen.cycle_end.used == 600);
+	CHECK_EQ(seen.cycle_end.live, 500);
+	check_collection(thread, PAUSE, LAST, GCPROF_GC_STOP);
+	check_collection(thread, YOUNG, GCPROF_REASON_NURSERY, GCPROF_GC_MINOR);
+	check_collection(thread, GCPROF_GC_STOP, STALL, GCPROF_GC_STOP);
+	close_provider(provider, thread);
+	gcprof_close(other);
+}
+
+TEST(names_of_collections_are_checked)
+{
+	const struct gcprof_gc_name wrong[] = {{GCPROF_GC_NAMES_FIRST - 1, 0, "name"},
+					       {GCPROF_GC_NAMES_END, 0, "name"},
+					       {PAUSE, 0, NULL},
+					       {PAUSE, 4, "name"},
+					       {PAUSE, GCPROF_GC_STOP + 1, "name"}};
+	struct gcprof_provider *provider;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct gcprof_options options = {.gc_names = &wrong[i], .n_gc_names = 1};
+
+		CHECK_EQ(gcprof_open(&options, &provider), -EINVAL);
+		CHECK(strstr(gcprof_error(), "gc_names: number"));
+	}
 }
 
 static uint32_t over; /* atomic */

@@ -75,8 +75,9 @@ static int read_own(const struct gcprof_control *control, struct seen *seen)
 
 TEST(names_are_read_in_the_order_in_which_they_were_made)
 {
+	const struct gcprof_gc_name stall = {GCPROF_GC_NAMES_FIRST, 0, "stall"};
 	struct gcprof_options options = {.name = "toy", .version = "1.0"};
-	struct gcprof_provider *provider;
+	struct gcprof_provider *provider, *other;
 	char name[32], *last = memset(malloc(1001), 'x', 1000);
 	struct seen seen;
 
@@ -96,6 +97,13 @@ TEST(names_are_read_in_the_order_in_which_they_were_made)
 	CHECK(seen.last.id == 1 && seen.last.line == 12);
 	CHECK_STR(seen.text, "work");
 	CHECK_STR(seen.file, "work.c");
+	options.gc_names = &stall;
+	options.n_gc_names = 1;
+	CHECK_EQ(gcprof_open(&options, &other), 0);
+	CHECK_EQ(read_own(&gcprof_control, &seen), 0);
+	CHECK(seen.last.kind == GCPROF_NAME_GC && seen.last.id == GCPROF_GC_NAMES_FIRST);
+	CHECK_STR(seen.text, "stall");
+	gcprof_close(other);
 	/* They outlive their provider, and a name that is too long is cut. */
 	CHECK(gcprof_type(provider, last));
 	gcprof_close(provider);

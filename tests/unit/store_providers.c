@@ -53,3 +53,53 @@ TEST(providers_have_names)
 	CHECK_EQ(nth(RECORD_runtime, 2)->runtime.version, 0);
 	CHECK_EQ(nth(RECORD_runtime, 2)->runtime.provider, 3);
 }
+
+static void send_gc_name(uint8_t place, uint64_t number, const char *name)
+{
+	struct event_gc_name *event_name =
+		event(EVENT_gc_name, sizeof(*event_name) + strlen(name), 1, 100);
+
+	event_name->header.provider = place;
+	event_name->number = number;
+	event_name->name_size = (uint32_t)strlen(name);
+	memcpy(event_name + 1, name, strlen(name));
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_cycle(uint8_t place, uint64_t name, uint64_t reason)
+{
+	struct event_gc_cycle *cycle = event(EVENT_gc_cycle, sizeof(*cycle), 1, 100);
+
+	cycle->header.provider = place;
+	cycle->heap = 1;
+	cycle->began = 1;
+	cycle->name = name;
+	cycle->reason = reason;
+	CHECK_EQ(send_event(), 0);
+}
+
+/* Providers use the same numbers. Names may come later, and are written if they are used. */
+TEST(each_provider_has_its_own_kinds_and_reasons)
+{
+	const struct record_gc_cycle *first, *second;
+
+	begin();
+	send_gc_name(5, 16, "mark");
+	send_gc_name(5, 17, "never used");
+	send_cycle(5, 16, GCPROF_REASON_EXPLICIT);
+	send_cycle(6, 16, 18);
+	send_gc_name(6, 16, "sweep");
+	send_gc_name(6, 18, "stall");
+	finish();
+	CHECK_EQ(count(RECORD_gc_name), 3);
+	first = &nth(RECORD_gc_cycle, 0)->gc_cycle;
+	second = &nth(RECORD_gc_cycle, 1)->gc_cycle;
+	CHECK(first->heap != second->heap && first->name != second->name);
+	CHECK_EQ(first->reason, GCPROF_REASON_EXPLICIT);
+	CHECK_EQ(nth(RECORD_gc_name, 0)->gc_name.number, first->name);
+	CHECK_STR(seen.strings[nth(RECORD_gc_name, 0)->gc_name.name], "mark");
+	CHECK_EQ(nth(RECORD_gc_name, 1)->gc_name.number, second->name);
+	CHECK_STR(seen.strings[nth(RECORD_gc_name, 1)->gc_name.name], "sweep");
+	CHECK_EQ(nth(RECORD_gc_name, 2)->gc_name.number, second->reason);
+	CHECK_STR(seen.strings[nth(RECORD_gc_name, 2)->gc_name.name], "stall");
+}

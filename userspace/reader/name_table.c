@@ -43,7 +43,7 @@ static bool put_name(struct walk *walk, const struct gcprof_name *entry)
 	char text[TABLE_TEXT_MAX], file[TABLE_TEXT_MAX];
 	struct table_name name = {.id = entry->id, .line = entry->line, .kind = entry->kind};
 
-	if (entry->kind < GCPROF_NAME_TYPE || entry->kind > GCPROF_NAME_PROVIDER)
+	if (entry->kind < GCPROF_NAME_TYPE || entry->kind > GCPROF_NAME_GC)
 		return true;
 	name.text_size = read_text(walk->memory, entry->name, text);
 	name.file_size = read_text(walk->memory, entry->file, file);
@@ -144,7 +144,7 @@ int table_take(const void *data, size_t size, table_visit *visit, void *context)
 		at += sizeof(name);
 		if (!name.kind)
 			return is_reason(name.id) ? -(int)name.id : 0;
-		if (name.kind > GCPROF_NAME_PROVIDER || !name.text_size ||
+		if (name.kind > GCPROF_NAME_GC || !name.text_size ||
 		    name.text_size > TABLE_TEXT_MAX || name.file_size > TABLE_TEXT_MAX ||
 		    name.text_size + name.file_size > end - at)
 			return -EBADMSG;

@@ -5,6 +5,7 @@
  *	contract freed COUNT	objects are freed but for one in four of the samples
  *	contract two COUNT	another provider is preloaded: agent.c
  *	contract whole|callers|managed COUNT	the program knows its frames
+ *	contract cycles COUNT	concurrent cycles with two pauses each, and names of its own
  *
  * Prints what it did: the bytes of each type.
  */
@@ -163,6 +164,57 @@ static void known_stacks(uint64_t count, uint32_t how)
 	printf("{\"even\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", count / 2 * 32, count / 2 * 64);
 }
 
+/* --- a concurrent collector --- */
+
+enum { SCAVENGE = GCPROF_GC_NAMES_FIRST, MARK_START, MARK_END, MARK, STALL, GROWN };
+
+static const struct gcprof_gc_name gc_names[] = {
+	{SCAVENGE, GCPROF_GC_MINOR, "scavenge"}, {MARK_START, GCPROF_GC_STOP, "mark start"},
+	{MARK_END, GCPROF_GC_STOP, "mark end"},  {MARK, 0, "concurrent mark"},
+	{STALL, 0, "allocation stall"},          {GROWN, 0, "heap has grown"},
+};
+
+static void pause_for(uint32_t kind, uint32_t reason, useconds_t us)
+{
+	struct gcprof_gc_stats stats = {0};
+
+	gcprof_gc_begin(thread, kind, reason, now());
+	usleep(us);
+	gcprof_gc_end(thread, &stats, now());
+	gcprof_stop_end(thread);
+}
+
+static void allocate_for(uint64_t type, uint64_t ns)
+{
+	uint64_t end = now() + ns;
+
+	while (now() < end)
+		for (int i = 0; i < 1000; i++)
+			gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_FOREIGN);
+}
+
+static void cycles(uint64_t count)
+{
+	const struct gcprof_cycle end = {.used = 6 << 20, .live = 4 << 20};
+	uint64_t type = gcprof_type(provider, "node");
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t reason = i % 4 ? STALL : GROWN;
+		const struct gcprof_cycle begin = {MARK, reason, .used = 8 << 20};
+
+		gcprof_cycle(provider, GCPROF_CYCLE_BEGIN, &begin);
+		pause_for(MARK_START, reason, 300);
+		allocate_for(type, 15000000);
+		pause_for(MARK_END, reason, 300);
+		gcprof_cycle(provider, GCPROF_CYCLE_END, &end);
+		pause_for(SCAVENGE, GCPROF_REASON_NURSERY, 100);
+		allocate_for(type, 1000000);
+	}
+	/* The recording ends before this one. */
+	gcprof_cycle(provider, GCPROF_CYCLE_BEGIN,
+		     &(struct gcprof_cycle){.reason = GCPROF_REASON_EXPLICIT});
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000000;
@@ -175,6 +227,8 @@ int main(int argc, char **argv)
 		return 2;
 	options.name = "contract";
 	options.version = "2.0";
+	options.gc_names = gc_names;
+	options.n_gc_names = sizeof(gc_names) / sizeof(gc_names[0]);
 	if (gcprof_open(&options, &provider) || gcprof_thread_attach(provider, &anchor, &thread)) {
 		fprintf(stderr, "contract: %s\n", gcprof_error());
 		return 1;
@@ -191,6 +245,8 @@ int main(int argc, char **argv)
 		known_stacks(count, GCPROF_STACK_CALLERS);
 	else if (!strcmp(what, "managed"))
 		known_stacks(count, GCPROF_STACK_MANAGED);
+	else if (!strcmp(what, "cycles"))
+		cycles(count);
 	else
 		return 2;
 	gcprof_thread_detach(thread);

@@ -17,6 +17,7 @@ struct places {
 	struct map *types;                     /* struct place_key: announced types */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
+	struct map *cycles;                    /* process to struct open_cycles * */
 	struct runtime_facts latest[RUNTIMES]; /* for children, which inherit their mappings */
 };
 
@@ -48,6 +49,11 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
  * too many. `text` is copied; NULL is allowed.
  */
 uint64_t places_name(struct places *places, const struct event_header *like, const char *text);
+
+/* probe_cycles.c: cycles in progress at `time` (ns) end unfinished, because the process ends or
+ * executes another program, or the recording ends. */
+void places_end_cycles(struct places *places, uint64_t process, uint64_t time, bool ends);
+void places_finish_cycles(struct places *places, uint64_t now);
 
 /* place_samples.c: samples. -EBADMSG, -ENOMEM; places_sample(): 1 if it is one. */
 int places_sample(struct places *places, struct firing *firing);

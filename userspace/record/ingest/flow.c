@@ -72,6 +72,19 @@ static void split_place(struct flow *flow, const struct event_header *event, siz
 				  err == -ENOMEM ? LOSS_MEMORY : LOSS_BAD_EVENT, 1);
 }
 
+static void pair_cycle(struct flow *flow, const struct event_header *event, size_t size)
+{
+	int err = places_cycle(flow->places, (const struct event_gc_cycle *)(const void *)event,
+			       size);
+
+	if (err)
+		counters_add_loss(flow->parts.counters,
+				  err == -ENOMEM   ? LOSS_MEMORY
+				  : err == -ENOENT ? LOSS_CYCLES
+						   : LOSS_BAD_EVENT,
+				  1);
+}
+
 int flow_runtime(struct flow *flow, const struct event_mmap *event,
 		 const struct runtime_facts *facts)
 {
@@ -93,6 +106,8 @@ void flow_event(void *context, const struct event_header *event, size_t size)
 		split_samples(context, event, size);
 	else if (event->code == EVENT_place)
 		split_place(context, event, size);
+	else if (event->code == EVENT_gc_cycle)
+		pair_cycle(context, event, size);
 	else if (event->code == EVENT_bytecode)
 		store_meet_bytecode(((struct flow *)context)->parts.store, event, size);
 	else if (!is_before(context, event, size))

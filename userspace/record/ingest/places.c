@@ -45,8 +45,9 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->types = map_create(sizeof(struct place_key));
 	places->names = map_create(sizeof(uint64_t));
 	places->runtimes = map_create(sizeof(uint64_t));
+	places->cycles = map_create(sizeof(uint64_t));
 	if (!places->heaps || !places->counters || !places->types || !places->names ||
-	    !places->runtimes) {
+	    !places->runtimes || !places->cycles) {
 		places_free(places);
 		return -ENOMEM;
 	}
@@ -63,6 +64,7 @@ void places_free(struct places *places)
 	map_free(places->types);
 	map_free_all(places->names, free);
 	map_free_all(places->runtimes, free);
+	map_free_all(places->cycles, free);
 	free(places);
 }
 
@@ -464,6 +466,7 @@ void places_forget(struct places *places, uint32_t process, uint64_t time, bool 
 	struct finish finish = {places, time, process};
 	uint64_t *value = map_get(places->runtimes, &finish.process);
 
+	places_end_cycles(places, process, time, ends);
 	if (!ends && value && *value && ((const struct known *)(uintptr_t)*value)->since >= time)
 		return;
 	if (map_count(places->heaps))
@@ -489,4 +492,5 @@ void places_finish(struct places *places, uint64_t now)
 	struct finish finish = {places, now, 0};
 
 	map_filter(places->heaps, finish_heap, &finish);
+	places_finish_cycles(places, now);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* places.h: turns firings of probed locations in runtimes' code into events. */
+/* places.h: turns firings of probed locations in runtimes' code into events, and pairs cycles. */
 /*
  * The tables of runtimes (runtimes/runtime.h) say which event a place becomes. Pauses and cycles
  * consist of several places; those in progress are kept by process and heap, for a bounded number.
@@ -27,6 +27,10 @@ int places_runtime(struct places *places, const struct event_header *header,
 
 /* Emits the event of a place: 1 if it is a sample. -EBADMSG: nothing was emitted; -ENOMEM. */
 int places_event(struct places *places, const struct event_place *event, size_t size);
+
+/* The begin or end of a cycle, from a probe: emits the cycle at its end. -ENOENT: a cycle was lost,
+ * since its end is missing or too many are in progress; -EBADMSG, -ENOMEM. */
+int places_cycle(struct places *places, const struct event_gc_cycle *event, size_t size);
 
 /* The process ended at `time` (ns), or executed another program: forgets its runtime, in the latter
  * case unless it was mapped later. Emits cycles in progress. */

@@ -50,6 +50,10 @@ static inline uint64_t store_number(const struct incoming *in, uint64_t number)
 	return process_number(in->process, in->header->provider, number);
 }
 
+/* store_outside.c: turns the number of a kind or reason of collections into the profile's. Its name
+ * is written, if the program has one. */
+int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number);
+
 /* The record of an event with a thread: all of these begin with the same two fields. */
 #define RECORD_OF(name, in)                         \
 	{                                           \

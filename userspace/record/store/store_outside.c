@@ -61,15 +61,17 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	const struct event_gc_cycle *event = (const void *)in->header;
 	struct outlasting outlasting = {store, in, 0};
 	struct record record = {.kind = RECORD_gc_cycle};
+	int err;
 
 	if (event->began > in->header->time)
 		return -EBADMSG;
-	if (!event->unfinished)
+	/* Providers report outcomes themselves. */
+	if (!event->unfinished && !in->header->provider)
 		live_objects_cycle(store->live, in->process->id, event->began, put_outlasted,
 				   &outlasting);
 	record.gc_cycle.time = in->header->time;
 	record.gc_cycle.process = in->process->id;
-	record.gc_cycle.heap = event->heap;
+	record.gc_cycle.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_cycle.cycle = event->cycle;
 	record.gc_cycle.span = in->header->time - event->began;
 	record.gc_cycle.name = event->name;
@@ -78,7 +80,9 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	record.gc_cycle.heap_after = event->heap_after;
 	record.gc_cycle.live = event->live;
 	record.gc_cycle.unfinished = event->unfinished;
-	return outlasting.err ? outlasting.err : profile_writer_put(store->writer, &record);
+	err = outlasting.err ? outlasting.err : store_refer_gc(store, in, &record.gc_cycle.name);
+	err = err ? err : store_refer_gc(store, in, &record.gc_cycle.reason);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* Writes the text at the start of the tail; 0: none. */
@@ -112,18 +116,28 @@ int store_runtime(struct store *store, const struct incoming *in)
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
+int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number)
+{
+	if (*number < GC_NAMES_FIRST)
+		return 0;
+	*number = store_number(in, *number);
+	return processes_reference(store->processes, in->process, NAME_GC, *number);
+}
+
 int store_gc_name(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_name *event = (const void *)in->header;
-	struct record record = {.kind = RECORD_gc_name};
-	struct bytes tail = in->tail;
-	int err = take_string(store, &tail, event->name_size, &record.gc_name.name);
+	struct bytes tail = in->tail, text;
+	struct name name = {0};
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
 
-	if (err || event->number < GC_NAMES_FIRST)
+	if (err || event->number < GC_NAMES_FIRST || event->number >= GCPROF_GC_NAMES_END)
 		return err ? err : -EBADMSG;
-	record.gc_name.process = in->process->id;
-	record.gc_name.number = event->number;
-	return profile_writer_put(store->writer, &record);
+	name.text = text.data;
+	name.text_size = text.size;
+	return text.size ? processes_name(store->processes, in->process, NAME_GC,
+					  store_number(in, event->number), &name)
+			 : 0;
 }
 
 int store_heap_site(struct store *store, const struct incoming *in)

@@ -200,6 +200,8 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 	record.gc_begin.stop = event->stop;
 	record.gc_begin.name = event->name;
 	err = reference_provider(store, in, in->header->provider);
+	err = err ? err : store_refer_gc(store, in, &record.gc_begin.reason);
+	err = err ? err : store_refer_gc(store, in, &record.gc_begin.name);
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
@@ -208,6 +210,7 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	const struct event_gc_end *event = (const void *)in->header;
 	const struct gcprof_gc_stats *stats = &event->stats;
 	struct record record = RECORD_OF(gc_end, in);
+	int err;
 
 	record.gc_end.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_end.cycle = event->cycle;
@@ -233,7 +236,8 @@ int store_gc_end(struct store *store, const struct incoming *in)
 	record.gc_end.heap_size = event->heap_size;
 	record.gc_end.reason = event->reason;
 	record.gc_end.unreachable = event->unreachable;
-	return profile_writer_put(store->writer, &record);
+	err = store_refer_gc(store, in, &record.gc_end.reason);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* Written by a program, so it must match its histogram and take no more time than has passed. */
@@ -243,8 +247,8 @@ static bool are_sane(const struct gcprof_gc_sums *sums, uint64_t span)
 
 	for (size_t i = 0; i < GCPROF_GC_BUCKETS; i++)
 		count += sums->histogram[i];
-	return sums->kind <= GCPROF_GC_STEP && sums->count && sums->count == count &&
-	       sums->max_ns <= sums->total_ns && sums->total_ns <= span;
+	return sums->kind <= GCPROF_GC_STEP && sums->reason < GCPROF_GC_NAMES_END && sums->count &&
+	       sums->count == count && sums->max_ns <= sums->total_ns && sums->total_ns <= span;
 }
 
 static int put_sums(struct store *store, const struct incoming *in,
@@ -253,6 +257,7 @@ static int put_sums(struct store *store, const struct incoming *in,
 	const struct event_gc_summary *event = (const void *)in->header;
 	struct record record = RECORD_OF(gc_summary, in);
 	uint8_t histogram[HISTOGRAM_BYTES_MAX];
+	int err;
 
 	_Static_assert(GCPROF_GC_BUCKETS <= SYSCALL_BUCKETS, "the same buckets");
 	record.gc_summary.heap = process_heap(in->process, in->header->provider, event->heap);
@@ -272,7 +277,8 @@ static int put_sums(struct store *store, const struct incoming *in,
 	record.gc_summary.nursery_max = sums->nursery_max;
 	record.gc_summary.heap_max = sums->heap_max;
 	record.gc_summary.cycles = cycles;
-	return profile_writer_put(store->writer, &record);
+	err = store_refer_gc(store, in, &record.gc_summary.reason);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 int store_gc_summary(struct store *store, const struct incoming *in)

@@ -111,7 +111,7 @@ static void put_text(char **at, const char *text, size_t size)
 	*at += (size + 7) & ~(size_t)7;
 }
 
-/* As the kernel side reports the probes `type`, `code` and `provider`. */
+/* As the kernel side reports the probes `type`, `code`, `provider` and `gc_name`. */
 static void emit_name(void *context, const struct table_name *name, const char *text,
 		      const char *file)
 {
@@ -122,6 +122,7 @@ static void emit_name(void *context, const struct table_name *name, const char *
 			struct event_type type;
 			struct event_code code;
 			struct event_provider provider;
+			struct event_gc_name gc_name;
 		};
 		char texts[2 * (TABLE_TEXT_MAX + 8)];
 	} event = {.header = table->header};
@@ -144,6 +145,12 @@ static void emit_name(void *context, const struct table_name *name, const char *
 		event.code.file_size = name->file_size;
 		at += sizeof(event.code);
 		break;
+	case GCPROF_NAME_GC:
+		event.header.code = EVENT_gc_name;
+		event.gc_name.number = name->id;
+		event.gc_name.name_size = name->text_size;
+		at += sizeof(event.gc_name);
+		break;
 	default:
 		event.header.code = EVENT_provider;
 		event.provider.name_size = name->text_size;
@@ -151,7 +158,7 @@ static void emit_name(void *context, const struct table_name *name, const char *
 		at += sizeof(event.provider);
 	}
 	put_text(&at, text, name->text_size);
-	if (name->kind != GCPROF_NAME_TYPE)
+	if (name->kind == GCPROF_NAME_CODE || name->kind == GCPROF_NAME_PROVIDER)
 		put_text(&at, file, name->file_size);
 	event.header.size = (uint32_t)(at - (char *)&event);
 	table->tables->emit(table->tables->context, &event.header, event.header.size);

@@ -14,7 +14,7 @@
 
 struct name_tables;
 
-/* Receives `type` and `code` events, with the time of the file's mapping. */
+/* Receives the events of names, with the time of the file's mapping. */
 typedef void name_tables_emit(void *context, const struct event_header *event, size_t size);
 
 /* `opener` is borrowed. -ENOMEM. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* names.c: a process's names of types, managed functions and providers. */
+/* names.c: a process's names of types, functions, providers, and kinds and reasons of collections.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,11 @@ int names_write(struct profile_writer *writer, uint64_t process, struct name_key
 						   .name = text,
 						   .file = file,
 						   .line = name->line};
+		break;
+	case NAME_GC:
+		record.kind = RECORD_gc_name;
+		record.gc_name = (struct record_gc_name){
+			.process = process, .number = key.number, .name = text};
 		break;
 	default:
 		record.kind = RECORD_runtime;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: a process's names of types, managed functions and providers. */
+/* names.h: a process's names of types, functions, providers, and kinds and reasons of collections.
+ */
 /*
  * Forked processes share a table until one of them changes it, as in mappings.h. The texts come
  * from untrusted programs, so all tables together have a budget.
@@ -16,7 +17,7 @@
 #define PROCESS_PROVIDERS 16
 #define PROVIDER_SHIFT    44 /* in a number, of its provider: see process_number() */
 
-enum name_kind { NAME_TYPE = 1, NAME_CODE = 2, NAME_PROVIDER = 3 };
+enum name_kind { NAME_TYPE = 1, NAME_CODE = 2, NAME_PROVIDER = 3, NAME_GC = 4 };
 
 struct name_key {
 	uint64_t kind; /* enum name_kind */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* cycle_probes.h: probes of concurrent cycles, and names of kinds and reasons of collections. */
+#ifndef GCPROF_CYCLE_PROBES_H
+#define GCPROF_CYCLE_PROBES_H
+
+#include "ceiling.h"
+#include "probe.h"
+
+/* Reserves the begin or end of a cycle, all zero but for its header. NULL: refused or lost, which
+ * is counted. */
+static __always_inline struct event_gc_cycle *cycle_reserve(const struct probe_firing *firing)
+{
+	struct event_gc_cycle *event;
+
+	if (!firing->values[0]) {
+		probe_refuse();
+		return NULL;
+	}
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return NULL;
+	event = EMIT_RESERVE(ring_gc, event_gc_cycle, LOSS_GC_RING);
+	if (!event)
+		return NULL;
+	__builtin_memset(event, 0, sizeof(*event));
+	probe_header(firing, &event->header, EVENT_gc_cycle, sizeof(*event));
+	event->heap = firing->values[0];
+	event->cycle = firing->values[1];
+	return event;
+}
+
+static __always_inline int probe_cycle_begin(const struct probe_firing *firing)
+{
+	struct event_gc_cycle *event;
+
+	if (firing->values[2] >= GCPROF_GC_NAMES_END || firing->values[3] >= GCPROF_GC_NAMES_END)
+		return probe_refuse();
+	event = cycle_reserve(firing);
+	if (!event)
+		return 0;
+	event->began = firing->now;
+	event->name = firing->values[2];
+	event->reason = firing->values[3];
+	event->heap_before = firing->values[4];
+	event->unfinished = 1;
+	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+static __always_inline int probe_cycle_end(const struct probe_firing *firing)
+{
+	struct event_gc_cycle *event = cycle_reserve(firing);
+
+	if (!event)
+		return 0;
+	event->heap_after = firing->values[2];
+	event->live = firing->values[3];
+	emit_submit(event, &ring_gc);
+	return 0;
+}
+
+static __always_inline int probe_gc_name(const struct probe_firing *firing)
+{
+	struct scratch *scratch;
+	struct event_gc_name *event;
+	uint64_t number, name;
+
+	number = firing->values[0];
+	name = firing->values[1];
+	if (number < GCPROF_GC_NAMES_FIRST || number >= GCPROF_GC_NAMES_END || !name)
+		return probe_refuse();
+	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
+		return 0;
+	scratch = probe_scratch();
+	if (!scratch)
+		return 0;
+	event = (struct event_gc_name *)scratch->data;
+	probe_header(firing, &event->header, EVENT_gc_name, 0);
+	event->number = number;
+	event->reserved = 0;
+	scratch->size = sizeof(*event);
+	event->name_size = probe_text(scratch, name);
+	scratch_emit(scratch, &ring_gc, LOSS_GC_RING);
+	return 0;
+}
+
+#endif
