@@ -41,6 +41,7 @@ struct heap {
 	uint64_t types[TYPES];
 	bool collects, paused, open; /* open: as the probes say */
 	uint64_t cycle;              /* the last that gc_begin named */
+	uint32_t name;               /* of the last collection; 0: none */
 	uint64_t began[GCPROF_GC_FULL + 1], reported[GCPROF_GC_FULL + 1];
 	uint64_t untyped; /* sample whose type is to come */
 	struct gcprof_frame frames[4];
@@ -207,6 +208,7 @@ static void see_begin(const struct probe_gc_begin *begin)
 	struct heap *heap = heap_of(begin->heap);
 
 	MUST(!heap->open && begin->cycle > heap->cycle && begin->stop <= begin->cycle);
+	MUST(begin->name == heap->name);
 	/* One that turned out long is reported at its end. */
 	MUST(begin->time || !gcprof_sums_wait(heap->provider));
 	heap->open = true;
@@ -390,7 +392,8 @@ static void collect(struct heap *heap)
 	if (!heap->collects) {
 		uint32_t kind = GCPROF_GC_MINOR + what / 32 % GCPROF_GC_FULL;
 
-		gcprof_gc_begin(heap->thread, kind, what % 7, time_now);
+		heap->name = what & 16 ? GCPROF_GC_NAMES_FIRST + kind : 0;
+		gcprof_gc_begin(heap->thread, heap->name ? heap->name : kind, what % 7, time_now);
 		heap->began[kind]++;
 	} else {
 		if (what & 64)
@@ -461,6 +464,11 @@ static void act(struct heap *heap, uint64_t what)
 static void begin(void)
 {
 	static const char *const names[TYPES] = {"one", "two", "three"};
+	static const struct gcprof_gc_name gc_names[] = {
+		{GCPROF_GC_NAMES_FIRST + GCPROF_GC_MINOR, GCPROF_GC_MINOR, "young"},
+		{GCPROF_GC_NAMES_FIRST + GCPROF_GC_STEP, GCPROF_GC_STEP, "slice"},
+		{GCPROF_GC_NAMES_FIRST + GCPROF_GC_FULL, GCPROF_GC_FULL, "whole"},
+	};
 	uint64_t how = take();
 
 	memset(heaps, 0, sizeof(heaps));
@@ -477,6 +485,8 @@ static void begin(void)
 			.fixed_stride = (uint32_t)(how >> 5) % 3,
 			.no_batching = how >> 7,
 			.always_sample = 1,
+			.gc_names = gc_names,
+			.n_gc_names = sizeof(gc_names) / sizeof(gc_names[0]),
 		};
 
 		MUST(!gcprof_open(&options, &heaps[i].provider));
