@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/elf_file.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/symbols.h"
 

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "symbols_rig.h"
+#include "symbols/elf_file.h"
 #include "synthetic.h"
 
 enum { FRAMES = 700 }; /* of one function: more than a request has places */

@@ -10,6 +10,7 @@
 
 #include "store_rig.h"
 #include "record/ingest/delayed.h"
+#include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 
 TEST(frames_are_ordered_and_interleaved)

@@ -10,6 +10,7 @@
 #include "record/machine/clock.h"
 #include "record/unwind/unwind_spaces.h"
 #include "record/world/ahead.h"
+#include "symbols/elf_file.h"
 
 #define LIBC   "/lib/x86_64-linux-gnu/libc.so.6"
 #define LINKER "/lib64/ld-linux-x86-64.so.2"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "build_id.h"
 #include "debug_files.h"
 #include "elf_file.h"
 

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #define DEBUG_FOLDER "/usr/lib/debug"
+#define BUILD_ID_MAX 64 /* bytes */
 
 /* Which file, and where. */
 enum debug_kind {
@@ -26,7 +27,7 @@ enum debug_kind {
 struct debug_wanted {
 	uint32_t kind;    /* enum debug_kind */
 	uint32_t id_size; /* of the build-id; 0: by name */
-	unsigned char id[64];
+	unsigned char id[BUILD_ID_MAX];
 	char name[PATH_MAX]; /* "" if not by name */
 };
 

@@ -3,6 +3,8 @@
 #include "elf_file.h"
 
 #include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -195,4 +197,20 @@ Elf_Data *elf_section_bytes(Elf *elf, const char *name, GElf_Shdr *header)
 	     elf_compress(section, 0, 0) < 0))
 		return NULL;
 	return elf_rawdata(section, NULL);
+}
+
+int build_id_read(int fd, unsigned char id[BUILD_ID_MAX])
+{
+	Elf *elf = elf_open(fd);
+	const void *found;
+	ssize_t size = -ENOEXEC;
+
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
+		size = dwelf_elf_gnu_build_id(elf, &found);
+		size = size > 0 && size <= BUILD_ID_MAX ? size : 0;
+		if (size)
+			memcpy(id, found, (size_t)size);
+	}
+	elf_end(elf);
+	return (int)size;
 }

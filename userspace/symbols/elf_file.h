@@ -6,6 +6,8 @@
 #include <gelf.h>
 #include <stdbool.h>
 
+#include "debug_open.h"
+
 #define ELF_SECTIONS_MAX 65535
 #define ELF_SEGMENTS_MAX 4096
 #define ELF_NAMES_MAX    (64u << 20)  /* bytes of the table of section names */
@@ -48,5 +50,9 @@ Elf_Data *elf_section_bytes(Elf *elf, const char *name, GElf_Shdr *header);
 /* The string at `index` of a string table; NULL if it is not terminated within the table, or longer
  * than ELF_STRING_MAX. */
 const char *elf_string(const Elf_Data *strings, uint64_t index);
+
+/* Reads the GNU build-id of a file: its size, 0 if there is no readable one, or -ENOEXEC: not an
+ * ELF file, or one that elf_open() refuses. */
+int build_id_read(int fd, unsigned char id[BUILD_ID_MAX]);
 
 #endif

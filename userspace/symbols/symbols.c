@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "elf_file.h"
 #include "elf_symbols.h"
 #include "symbols.h"
 #include "../util/buffer.h"

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "build_id.h"
 #include "debug_open.h"
 #include "symbol.h"
 

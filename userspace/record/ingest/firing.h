@@ -44,12 +44,6 @@ void places_put(struct places *places, struct event_header *event, uint16_t code
 /* Copies a text of the firing to `out` as a string; returns that. */
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room);
 
-/*
- * The number of this text in events of the process; a new text is announced first. 0: no text, or
- * too many. `text` is copied; NULL is allowed.
- */
-uint64_t places_name(struct places *places, const struct event_header *like, const char *text);
-
 /* probe_cycles.c: cycles in progress at `time` (ns) end unfinished, because the process ends or
  * executes another program, or the recording ends. */
 void places_end_cycles(struct places *places, uint64_t process, uint64_t time, bool ends);

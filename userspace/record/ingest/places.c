@@ -10,6 +10,8 @@
 
 #include "firing.h"
 
+#define NAMES_MAX 64 /* per process */
+
 /* What is in progress in a heap. */
 struct heap {
 	struct event_header begin; /* of the pause; size 0: none */
@@ -30,6 +32,12 @@ struct heap {
 struct known {
 	struct runtime_facts facts;
 	uint64_t since; /* when it was mapped, ns */
+};
+
+/* A process's own names of kinds and reasons of collections. */
+struct names {
+	char own[NAMES_MAX][64]; /* number - GC_NAMES_FIRST */
+	size_t count;
 };
 
 int places_create(places_emit *emit, void *context, struct places **out)
@@ -83,6 +91,51 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
 	return out;
 }
 
+/* --- names of kinds and reasons ----------------------------------------------------------- */
+
+static struct names *names_of(struct places *places, uint64_t process)
+{
+	uint64_t *value = map_put(places->names, &process, NULL);
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
+	return value ? (struct names *)(uintptr_t)*value : NULL;
+}
+
+static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
+		      const char *text)
+{
+	struct {
+		struct event_gc_name event;
+		char text[sizeof(((struct names *)NULL)->own[0])];
+	} name = {.event = {.header = *like, .number = number}};
+
+	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
+	memcpy(name.text, text, name.event.name_size);
+	places_put(places, &name.event.header, EVENT_gc_name,
+		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
+}
+
+/*
+ * The number of this text in events of the process; a new text is announced first. 0: no text, or
+ * too many. `text` is copied; NULL is allowed.
+ */
+static uint64_t number_of(struct places *places, const struct event_header *like, const char *text)
+{
+	struct names *names = text && *text ? names_of(places, like->process) : NULL;
+	char *own;
+
+	for (size_t i = 0; names && i < names->count; i++)
+		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
+			return GC_NAMES_FIRST + i;
+	if (!names || names->count == NAMES_MAX)
+		return 0;
+	own = names->own[names->count];
+	snprintf(own, sizeof(names->own[0]), "%s", text);
+	emit_name(places, like, GC_NAMES_FIRST + names->count, own);
+	return GC_NAMES_FIRST + names->count++;
+}
+
 /* --- pauses ------------------------------------------------------------------------------- */
 
 /* The heap of the firing. NULL: no memory, or too many. */
@@ -114,7 +167,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
-	event.name = places_name(places, &heap->begin, name);
+	event.name = number_of(places, &heap->begin, name);
 	places_put(places, &event.header, EVENT_gc_begin, sizeof(event));
 	heap->reported = true;
 }
@@ -172,8 +225,8 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	}
 	if (heap->reason && firing->runtime->reason_name)
 		event.reason =
-			places_name(places, &event.header,
-				    firing->runtime->reason_name(firing->facts, heap->reason - 1));
+			number_of(places, &event.header,
+				  firing->runtime->reason_name(firing->facts, heap->reason - 1));
 	places_put(places, &event.header, EVENT_gc_end, sizeof(event));
 	heap->begin.size = 0;
 	return 0;
@@ -227,7 +280,7 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 
 	if (runtime_place_has(firing->place, VALUE_REASON) && firing->runtime->reason_name)
 		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
-	return places_name(places, &firing->event->header, name);
+	return number_of(places, &firing->event->header, name);
 }
 
 static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
@@ -243,7 +296,7 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 					      .heap_before =
 						      firing->values.of[VALUE_USED] + heap->coming};
 	heap->coming = 0;
-	heap->cycle.name = places_name(places, header, firing->place->title);
+	heap->cycle.name = number_of(places, header, firing->place->title);
 	heap->cycle.reason = reason_number(places, firing);
 	return 0;
 }

@@ -14,11 +14,8 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
-#include "arrays.h"
 #include "cpu_events.h"
 #include "gcprof.skel.h"
-#include "iterate.h"
-#include "loader.h"
 
 enum { SYSTEM_LINKS = 24 };
 
@@ -41,7 +38,6 @@ struct session {
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
 	uint64_t frequency; /* of the timers; 0: none */
-	int n_cpus;
 };
 
 static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
@@ -58,6 +54,24 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 	va_end(arguments);
 }
 
+/* Runs an iterator once over all threads of this pid namespace. */
+static int iterate_once(const struct bpf_link *iterator)
+{
+	char nothing[64];
+	ssize_t n;
+	int fd = bpf_iter_create(bpf_link__fd(iterator));
+
+	if (fd < 0)
+		return fd;
+	/* The program prints nothing; reading runs it. */
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	n = n < 0 ? -errno : 0;
+	close(fd);
+	return (int)n;
+}
+
 /* --- loading ----------------------------------------------------------------- */
 
 static int find_own_code(struct session *session)
@@ -65,7 +79,7 @@ static int find_own_code(struct session *session)
 	int err = own_code_create(&session->own_code);
 	struct bpf_program *program;
 
-	for (int i = 0; i < LOADER_PARTS; i++)
+	for (int i = 0; i < SETUP_PARTS; i++)
 		bpf_object__for_each_program(program, session->loaded.parts[i]->obj)
 			err = err ? err : own_code_add_program(session->own_code, program);
 	return err;
@@ -75,20 +89,19 @@ int session_open(const struct record_options *options, struct session **out,
 		 struct problem *problem)
 {
 	struct session *session = calloc(1, sizeof(*session));
-	int err = -ENOMEM;
+	int err = -ENOMEM, n_cpus = libbpf_num_possible_cpus();
 
 	if (!session)
 		goto out;
-	session->n_cpus = libbpf_num_possible_cpus();
-	session->n_cpus = session->n_cpus < 1 ? 1 : session->n_cpus;
+	n_cpus = n_cpus < 1 ? 1 : n_cpus;
 	session->multi = attach_multi_supported();
-	session->cpu_events = cpu_events_create(session->n_cpus);
+	session->cpu_events = cpu_events_create(n_cpus);
 	if (!session->cpu_events)
 		goto out;
 	/* The process starts while the programs are loaded. */
 	err = attach_create(session->multi, &session->probes);
 	if (!err)
-		err = loader_load(options, session->multi, session->n_cpus, &session->loaded);
+		err = setup_load(options, session->multi, n_cpus, &session->loaded);
 	session->skeleton = session->loaded.skeleton;
 	if (!err)
 		err = find_own_code(session);
@@ -474,8 +487,9 @@ static uint64_t count_skipped(const struct bpf_program *program)
 	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ? info.recursion_misses : 0;
 }
 
-static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_KERNEL_MAX])
+void session_add_skipped(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
 {
+	const struct gcprof_bpf *skeleton = session->skeleton;
 	const struct {
 		const struct bpf_program *program;
 		enum loss loss;
@@ -492,38 +506,6 @@ static void add_skipped(const struct gcprof_bpf *skeleton, uint64_t counts[LOSS_
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		counts[programs[i].loss] += count_skipped(programs[i].program);
-}
-
-int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX])
-{
-	int err;
-	uint64_t *all = array_read(session_table_fd(session, TABLE_LOSSES), LOSS_KERNEL_MAX,
-				   sizeof(*all) * (size_t)session->n_cpus, &err);
-	const uint64_t *cpu = all;
-
-	memset(counts, 0, LOSS_KERNEL_MAX * sizeof(*counts));
-	for (int loss = 0; !err && loss < LOSS_KERNEL_MAX; loss++, cpu += session->n_cpus)
-		for (int i = 0; i < session->n_cpus; i++)
-			counts[loss] += cpu[i];
-	free(all);
-	add_skipped(session->skeleton, counts);
-	return err;
-}
-
-int session_costs(const struct session *session, struct cost out[COST_PROGRAMS])
-{
-	int err;
-	struct cost *all = array_read(session_table_fd(session, TABLE_COSTS), COST_PROGRAMS,
-				      sizeof(*all) * (size_t)session->n_cpus, &err);
-
-	memset(out, 0, COST_PROGRAMS * sizeof(*out));
-	for (int i = 0; !err && i < COST_PROGRAMS * session->n_cpus; i++) {
-		out[i / session->n_cpus].runs += all[i].runs;
-		out[i / session->n_cpus].timed += all[i].timed;
-		out[i / session->n_cpus].ns += all[i].ns;
-	}
-	free(all);
-	return err;
 }
 
 void session_slow_timer(struct session *session, uint32_t stands)
@@ -592,7 +574,7 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);
-	loader_free(&session->loaded);
+	setup_free(&session->loaded);
 	own_code_free(session->own_code);
 	free(session);
 }

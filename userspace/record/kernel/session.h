@@ -100,11 +100,8 @@ struct own_code *session_own_code(const struct session *session);
 /* The function of the kernel at an address, valid until the next call; NULL: there is none. */
 const char *session_kernel_name(struct session *session, uint64_t address);
 
-/* Sums the kernel's counters over all CPUs. */
-int session_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
-
-/* The cost of our programs so far, summed likewise; only with --max-overhead. */
-int session_costs(const struct session *session, struct cost out[COST_PROGRAMS]);
+/* Adds runs of our programs that the kernel skipped to the losses that they stand for. */
+void session_add_skipped(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
 
 /*
  * Changes the rates: a timer sample stands for `stands` ticks, the others are left out; `rate`

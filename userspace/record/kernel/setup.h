@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setup.h: the BPF object before loading: settings, programs, map sizes. */
+/* setup.h: sets up the BPF object, and loads its programs on two CPUs at once. */
 #ifndef GCPROF_SETUP_H
 #define GCPROF_SETUP_H
 
@@ -22,12 +22,20 @@ enum session_ring {
 struct bpf_map;
 struct gcprof_bpf;
 
+enum { SETUP_PARTS = 2 };
+
+struct loaded {
+	/* The maps; its `progs` are the loaded ones, each owned by a part. */
+	struct gcprof_bpf *skeleton;
+	struct gcprof_bpf *parts[SETUP_PARTS];
+};
+
 /*
- * Prepares the opened object for these options and number of CPUs. `multi`: all locations of a file
- * are attached at once. 0, or libbpf's error. Not thread-safe.
+ * Loads the object for these options and number of CPUs. `multi`: all locations of a file are
+ * attached at once. 0, or a negative errno; setup_free() is needed in any case.
  */
-int setup_object(struct gcprof_bpf *skeleton, const struct record_options *options, bool multi,
-		 int n_cpus);
+int setup_load(const struct record_options *options, bool multi, int n_cpus, struct loaded *out);
+void setup_free(struct loaded *loaded);
 
 /* The map of a ring, owned by the skeleton. */
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring);

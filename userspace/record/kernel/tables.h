@@ -20,4 +20,9 @@ void table_forget(const struct session *session, enum session_table table, const
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,
 		       void *keys, void *values, uint32_t *count);
 
+/* Counters of the kernel side, summed over all CPUs: losses, and runs and times of its programs,
+ * which are counted only with --max-overhead. */
+int table_losses(const struct session *session, uint64_t counts[LOSS_KERNEL_MAX]);
+int table_costs(const struct session *session, struct cost costs[COST_PROGRAMS]);
+
 #endif

@@ -81,7 +81,7 @@ void counters_add_loss(struct counters *counters, enum loss loss, uint64_t count
 static int put_losses(struct counters *counters, uint64_t now)
 {
 	uint64_t kernel[LOSS_KERNEL_MAX] = {0};
-	int err = session_losses(counters->session, kernel);
+	int err = table_losses(counters->session, kernel);
 
 	for (int loss = 0; !err && loss < LOSS_MAX; loss++) {
 		uint64_t count = loss < LOSS_KERNEL_MAX

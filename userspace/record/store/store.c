@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/histogram.h"
 #include "store.h"
 #include "store_events.h"
 #include "../machine/viewer.h"
@@ -286,7 +285,7 @@ int store_syscall_total(struct store *store, uint64_t time, const struct syscall
 	record.syscall_total.wait_max = total->wait_max;
 	record.syscall_total.histogram.data = (const char *)histogram;
 	record.syscall_total.histogram.size =
-		histogram_pack(total->histogram, SYSCALL_BUCKETS, histogram);
+		store_pack_histogram(total->histogram, SYSCALL_BUCKETS, histogram);
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -351,4 +350,59 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 uint64_t store_count(const struct store *store, enum stream stream)
 {
 	return (unsigned)stream < STREAM_END ? store->counts[stream] : 0;
+}
+
+/* --- shared by the files that store events: store_events.h ----------------------- */
+
+int store_take_text(struct bytes *tail, size_t size, size_t max, struct bytes *out)
+{
+	size_t padded = (size + 7) & ~(size_t)7;
+
+	if (size > tail->size)
+		return -EBADMSG;
+	*out = (struct bytes){tail->data, strnlen(tail->data, size < max ? size : max)};
+	if (padded > tail->size)
+		padded = tail->size;
+	tail->data += padded;
+	tail->size -= padded;
+	return 0;
+}
+
+uint64_t store_put_string(struct store *store, struct bytes text)
+{
+	return profile_writer_string(store->writer, text.data, text.size);
+}
+
+int store_put_stack_on(struct store *store, const struct incoming *in,
+		       const struct stack_base *base, const struct event_stack *counts,
+		       struct stored_stack *out)
+{
+	int err = stacks_put(store->stacks, in->process, base, counts, in->tail, out);
+
+	store->losses[LOSS_COPY_SHORT] += out->dump_short;
+	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
+	return err;
+}
+
+int store_put_stack(struct store *store, const struct incoming *in,
+		    const struct event_stack *counts, struct stored_stack *out)
+{
+	const struct stack_base base = {.provider = in->header->provider};
+
+	return store_put_stack_on(store, in, &base, counts, out);
+}
+
+size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t *out)
+{
+	uint8_t *at = out;
+	uint32_t previous = 0;
+
+	for (uint32_t i = 0; i < buckets; i++) {
+		if (!histogram[i])
+			continue;
+		at = varint_put(at, i - previous);
+		at = varint_put(at, histogram[i]);
+		previous = i;
+	}
+	return (size_t)(at - out);
 }

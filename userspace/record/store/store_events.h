@@ -10,6 +10,7 @@
 #include "live_objects.h"
 #include "stack_keys.h"
 #include "stacks.h"
+#include "../../profile/cursor.h"
 #include "../../profile/writer.h"
 #include "../../util/buffer.h"
 #include "../../util/map.h"
@@ -79,6 +80,14 @@ int store_put_stack(struct store *store, const struct incoming *in,
 int store_put_stack_on(struct store *store, const struct incoming *in,
 		       const struct stack_base *base, const struct event_stack *counts,
 		       struct stored_stack *out);
+
+#define HISTOGRAM_BYTES_MAX (SYSCALL_BUCKETS * 2 * VARINT_MAX)
+
+/*
+ * Encodes a histogram as pairs of varints: distance from the previous bucket, and count. At most
+ * SYSCALL_BUCKETS pairs; `out` has room for HISTOGRAM_BYTES_MAX. Returns the bytes used.
+ */
+size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t *out);
 
 /* store_runtime.c: an age as stored. */
 uint64_t store_round_age(uint64_t age);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "../machine/histogram.h"
 #include "store_events.h"
 
 #define AGE_BITS 8 /* kept bits of an object's age: 0.4 %, and a third of a sample's bytes */
@@ -269,7 +268,7 @@ static int put_sums(struct store *store, const struct incoming *in,
 	record.gc_summary.max_ns = sums->max_ns;
 	record.gc_summary.histogram.data = (const char *)histogram;
 	record.gc_summary.histogram.size =
-		histogram_pack(sums->histogram, GCPROF_GC_BUCKETS, histogram);
+		store_pack_histogram(sums->histogram, GCPROF_GC_BUCKETS, histogram);
 	record.gc_summary.promoted_bytes = sums->promoted_bytes;
 	record.gc_summary.promoted_objects = sums->promoted_objects;
 	record.gc_summary.stop_ns = sums->stop_ns;

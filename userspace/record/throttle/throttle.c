@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../kernel/tables.h"
 #include "../machine/clock.h"
 #include "../target/control.h"
 #include "../../reader/worker.h"
@@ -59,7 +60,7 @@ static int measure(struct throttle *throttle)
 {
 	struct call_tracing *tracing = throttle->tracing;
 	struct cost costs[COST_PROGRAMS];
-	int err = session_costs(throttle->session, costs);
+	int err = table_costs(throttle->session, costs);
 	double path_ns;
 
 	if (err)
