@@ -7,12 +7,12 @@ load common
 
 # Records what makes system calls until it is killed, with so much of one CPU allowed; the
 # recorder is in $recorder, the program in $program.
-start() { # PERCENT
+start() { # PERCENT [COMMAND]
 	need_root
 	rm -f program record.log
 	"$GCPROF" record -v -F 0 --max-overhead "$(awk -v p="$1" -v n="$(nproc)" \
 		'BEGIN {p /= n; print p < 0.01 ? 0.01 : p}')" -- \
-		/bin/sh -c 'echo $$ >program; exec dd if=/dev/zero of=/dev/null bs=1' 2>record.log &
+		/bin/sh -c "${2:-} echo \$\$ >program; exec dd if=/dev/zero of=/dev/null bs=1" 2>record.log &
 	recorder=$!
 	started+=("$recorder")
 	for _ in $(seq 500); do
@@ -79,6 +79,21 @@ tracepoints() { # PID
 		$(lost SYSCALL_CEILING) + $(lost SYSCALL_UNBEGUN)))" \
 		"$(records '[.[] | select(.record == "syscall_total")] | group_by([.process, .number]) |
 			map(max_by(.count).count) | add' syscall_total)"
+}
+
+@test "a call that ends in no window has a time and no count" {
+	start 1 'sleep 1000 & echo $! >sleeper;'
+	started+=("$(cat sleeper)")
+	wait_for_gaps 4
+	kill -TERM "$recorder"
+	wait "$recorder" || true
+	kill -KILL "$program" "$(cat sleeper)"
+	"$GCPROF" report --json >report
+	holds '.syscalls[] | select(.name == "clock_nanosleep") | .count == 0 and .total_ns > 100000000' <report || {
+		jq -c '.syscalls[] | select(.name == "clock_nanosleep")' report
+		return 1
+	}
+	"$GCPROF" report | grep -qE '^ +0 ended .* clock_nanosleep$'
 }
 
 @test "nothing is attached to system calls while they are not traced" {

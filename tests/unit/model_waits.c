@@ -3,6 +3,8 @@
 #include "model/select/filter.h"
 #include "synthetic_waits.h"
 
+#define MS UINT64_C(1000000)
+
 static void check_row(const struct model_wait *row, const char *name, const char *reason,
 		      uint64_t count, uint64_t total_ns, uint64_t max_ns)
 {
@@ -269,6 +271,38 @@ TEST(invalid_waits_are_refused)
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->n_waits, 0);
 	CHECK_EQ(model->refused, 4);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+/* A call that is in progress all the time ends in no tracing window, but takes time in each. */
+TEST(calls_that_end_in_no_window_have_a_time)
+{
+	const uint64_t window = 10 * MS, gap = 90 * MS;
+	const double truth = 50 * (double)window + 49 * (double)gap;
+	const struct model_syscall *call;
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t time = 1000 * MS;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, stream, .stream = 4, .name = bytes_of("syscall"), .attached = 1);
+	synthetic_process(&synthetic, time);
+	for (uint64_t i = 1; i <= 50; i++, time += gap + window) {
+		PUT(&synthetic, syscall_total, .time = time + gap, .process = 1, .number = 0,
+		    .total_ns = i * window);
+		PUT(&synthetic, call_cpu, .time = time + gap, .process = 1, .traced_ns = i * window,
+		    .untraced_ns = i * gap);
+		PUT(&synthetic, call_window, .begin = time + gap, .end = time + gap + window);
+	}
+	synthetic_end(&synthetic, time);
+	model = synthetic_model(&synthetic);
+	CHECK_EQ(model->n_syscalls, 1);
+	call = &model->syscalls[0];
+	CHECK_EQ(call->count, 0);
+	CHECK(call->estimated);
+	CHECK(is_near((double)call->total_ns, truth, truth * 0.05));
+	CHECK(call->time.low <= truth && truth <= call->time.high);
 	model_free(model);
 	synthetic_free(&synthetic);
 }

@@ -257,7 +257,10 @@ int section_syscalls(const struct section *section)
 	for (size_t i = 0; i < section_rows(section, model->n_syscalls); i++) {
 		const struct model_syscall *row = &model->syscalls[i];
 
-		call_count(table, row->estimated, row->count);
+		if (row->count)
+			call_count(table, row->estimated, row->count);
+		else
+			table_cell(table, "0 ended");
 		call_margin(table, row);
 		call_count(table, row->estimated, row->errors);
 		call_time(table, row->estimated, row->total_ns);

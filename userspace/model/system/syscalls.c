@@ -251,7 +251,8 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 		    (walk->part ? walk->records
 				: other > call->count || (other == call->count && walk->records)))
 			continue;
-		if (!call->count)
+		/* In windows, a call may take time and never end. */
+		if (!call->count && !call->total_ns)
 			continue;
 		*process = ((const struct call_key *)key)->process;
 		return call;

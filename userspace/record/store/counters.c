@@ -109,7 +109,8 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 
 	if (!count)
 		return -ENOMEM;
-	if (*count == total->count)
+	/* A call that never ended so far has no count, but takes time in each window. */
+	if (*count == total->count && total->count)
 		return 0;
 	err = store_syscall_total(counters->store, now, key, total);
 	/* Its first events are pending: next time, if there is one. */
