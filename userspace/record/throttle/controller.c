@@ -9,10 +9,10 @@
 #define MS_NS     1e6
 #define SECOND_NS 1e9
 
-/* Levels of the bucket, in time at the allowed rate. */
+/* The bucket, in time at the allowed rate. */
 #define FULL_NS (75 * SECOND_NS) /* its capacity */
-#define HIGH_NS (60 * SECOND_NS) /* above, levels are reverted */
-#define LOW_NS  (45 * SECOND_NS) /* below, levels are taken: the rest is for system calls */
+#define HIGH_NS (60 * SECOND_NS) /* above, throttle levels are reverted */
+#define LOW_NS  (45 * SECOND_NS) /* below, they are taken: the rest is for system calls */
 #define AIM_NS  (10 * SECOND_NS) /* the target of windows */
 #define OWED_NS \
 	(6 * SECOND_NS) /* debt beyond which calls are not traced; other costs owe no more */

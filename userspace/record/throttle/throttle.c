@@ -137,7 +137,7 @@ static int set_tracing(struct throttle *throttle)
 	return counters_put_calls(throttle->counters);
 }
 
-/* CPU time of the programs since the last call, while calls were traced. The kernel looks at every
+/* CPU time of the programs since the last call, while calls were traced. The kernel visits every
  * thread for this, so it is read only if tracing costs something. 0: it does not. */
 static double programs_cpu_ns(struct throttle *throttle, double own_ns, double elapsed_ns)
 {
