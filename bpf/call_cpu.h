@@ -51,7 +51,7 @@ static __always_inline uint64_t cpu_time(struct task_struct *task, uint64_t now)
 /* Leaves out the CPU time that the thread used so far. */
 static __always_inline void cpu_begin(struct task_struct *task, struct task_state *state)
 {
-	if (config.governed)
+	if (config.measured)
 		state->cpu_ns = cpu_time(task, bpf_ktime_get_ns());
 }
 
@@ -65,7 +65,7 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	bool traced = calls_traced(calls_epoch);
 	uint64_t ns, before;
 
-	if (!config.governed)
+	if (!config.measured)
 		return;
 	ns = cpu_time(task, now);
 	if (ns <= *(volatile uint64_t *)&state->cpu_ns)

@@ -35,7 +35,7 @@ struct bpf_config {
 	uint32_t copy_always;      /* 0: dumps only where rows are missing */
 	uint32_t fault_rate;       /* page fault records, per second and CPU */
 	uint32_t kernel_stacks;    /* 1: record kernel stacks of calls and waits */
-	uint32_t governed;         /* 1: measure the cost of our programs */
+	uint32_t measured;         /* 1: measure the cost of our programs */
 	uint32_t long_rate;        /* records of long calls, per second and CPU */
 	uint32_t rare_rate;        /* records of rare kinds, per second and CPU: ceiling.h */
 	uint32_t preempt_off;      /* 1: run with preemption disabled: preempt.h */

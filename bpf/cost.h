@@ -79,7 +79,7 @@ __noinline int cost_end(uint32_t program)
 /* Runs `body`, an expression, as a run of `program`. */
 #define COST_OF(program, every, body)                                                   \
 	({                                                                              \
-		uint64_t cost_began = config.governed ? cost_begin(program, every) : 0; \
+		uint64_t cost_began = config.measured ? cost_begin(program, every) : 0; \
 		body;                                                                   \
 		if (cost_began)                                                         \
 			cost_add(program, cost_began);                                  \

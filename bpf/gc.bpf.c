@@ -531,10 +531,10 @@ static __always_inline int probe_dispatch(struct pt_regs *ctx)
 
 static __always_inline void probe_run(struct pt_regs *ctx)
 {
-	if (config.governed)
+	if (config.measured)
 		cost_begin(COST_PROBE, COST_SELDOM);
 	probe_dispatch(ctx);
-	if (config.governed)
+	if (config.measured)
 		cost_end(COST_PROBE);
 }
 

@@ -191,7 +191,7 @@ TEST(variables_are_written_if_they_are_what_is_expected)
 	struct opener_memory order = order_to_write(&variable, 7, 0x1122334455667788);
 	struct opener_result result;
 
-	order.change = OPENER_LOOK;
+	order.change = OPENER_CHECK;
 	result = reach(opener, &order);
 	CHECK(!result.err && !result.block.changed && variable == 7);
 	CHECK(!memcmp(&result.block.before, &variable, sizeof(variable)));

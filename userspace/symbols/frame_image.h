@@ -43,7 +43,7 @@ bool frame_image_address(const struct frame_image *image, uint64_t offset, uint6
 /* The link-time extent of the whole file: [*low, *high). */
 void frame_image_extent(const struct frame_image *image, uint64_t *low, uint64_t *high);
 
-/* Eight bytes from the file; zeroes behind the end of a segment. */
+/* Eight bytes from the file; zeroes after the end of a segment. */
 bool frame_image_word(struct frame_image *image, uint64_t address, uint64_t *word);
 
 #endif

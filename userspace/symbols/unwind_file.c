@@ -66,7 +66,7 @@ bool unwind_locate(const struct unwind_segment *segments, size_t n, uint64_t sta
 	return false;
 }
 
-/* --- fingerprint ------------------------------------------------------------------------- */
+/* --- hash of the rows -------------------------------------------------------------------- */
 
 struct hash {
 	uint64_t value[2];
@@ -102,7 +102,7 @@ static void add_bytes(struct hash *hash, const void *data, size_t size)
 	add_word(hash, word);
 }
 
-void unwind_fingerprint(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2])
+void unwind_rows_hash(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2])
 {
 	struct hash hash = {{seed[0], seed[1]}};
 

@@ -50,6 +50,6 @@ bool unwind_locate(const struct unwind_segment *segments, size_t n, uint64_t sta
 		   uint64_t address, uint64_t *out);
 
 /* A hash of the rows with a secret seed, which identifies them regardless of origin. */
-void unwind_fingerprint(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2]);
+void unwind_rows_hash(const struct unwind_file *file, const uint64_t seed[2], uint64_t out[2]);
 
 #endif

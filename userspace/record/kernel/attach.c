@@ -26,7 +26,7 @@
 
 #define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
-#define LOOK_NS       UINT64_C(150000000)   /* between two checks for obstacles */
+#define CHECK_NS      UINT64_C(150000000)   /* between two checks for obstacles */
 #define BUSY_NS       UINT64_C(1000000000) /* time that a program is in the way, before a message */
 
 enum { NOP = 0x90, POLL_MS = 20, NAMED_MAX = 4 };
@@ -53,7 +53,7 @@ struct attach {
 	bool late;                     /* it takes too long, and a message said so */
 	uint32_t suspects[LOCKED_MAX]; /* locked at each check since then */
 	size_t n_suspects;
-	uint64_t next_look; /* ns */
+	uint64_t next_check; /* ns */
 	uint64_t deaths;
 	uint32_t obstacle;       /* the last program in the way; 0: none */
 	uint64_t obstacle_since; /* ns; 0: a message has named it */
@@ -419,16 +419,16 @@ static bool start(struct attach *attach, struct attach_result *out)
 static bool has_exceeded(struct attach *attach, uint64_t ns)
 {
 	uint64_t now = clock_now();
-	bool first = attach->next_look < attach->began;
+	bool first = attach->next_check < attach->began;
 
-	if (!attach->began || now - attach->began < LOOK_NS)
+	if (!attach->began || now - attach->began < CHECK_NS)
 		return false;
-	if (!first && now < attach->next_look)
+	if (!first && now < attach->next_check)
 		return now - attach->began > ns;
 	attach->n_suspects = first ? locked_find(bpf_link__fd(attach->locked), attach->suspects)
 				   : locked_still(bpf_link__fd(attach->locked), attach->suspects,
 						  attach->n_suspects);
-	attach->next_look = now + LOOK_NS;
+	attach->next_check = now + CHECK_NS;
 	return now - attach->began > ns;
 }
 

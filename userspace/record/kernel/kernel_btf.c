@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Size of the data after a type's description: one element, or as many as it says. */
-static size_t bytes_behind(const struct btf_type *type)
+static size_t bytes_after(const struct btf_type *type)
 {
 	const size_t n = btf_vlen(type);
 
@@ -51,7 +51,7 @@ static void search(const struct btf_header *header, const char *const *names, in
 		for (size_t i = 0; btf_is_func(type) && names[i]; i++)
 			if (!strcmp(strings + type->name_off, names[i]))
 				*numbers[i] = number;
-		at += sizeof(*type) + bytes_behind(type);
+		at += sizeof(*type) + bytes_after(type);
 	}
 }
 
@@ -71,7 +71,7 @@ void kernel_btf_functions(const char *const *names, int *const *numbers)
 		close(fd);
 }
 
-/* The type behind a pointer; NULL: it is none. */
+/* The type that a pointer points to; NULL: it is none. */
 static const struct btf_type *pointed_to(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *type = btf__type_by_id(btf, id);

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 500000   /* to the second check; doubled each time */
-#define LAST_NS 16000000 /* to the last check */
+#define CHECK_NS 500000   /* to the second check; doubled each time */
+#define LAST_NS  16000000 /* to the last check */
 
 static bool is_among(uint32_t pid, const uint32_t *pids, size_t n)
 {
@@ -54,7 +54,7 @@ size_t locked_for_long(int iterator, uint32_t pids[LOCKED_MAX])
 {
 	size_t count = locked_find(iterator, pids);
 
-	for (long ns = LOOK_NS; count && ns <= LAST_NS; ns *= 2) {
+	for (long ns = CHECK_NS; count && ns <= LAST_NS; ns *= 2) {
 		const struct timespec pause = {.tv_nsec = ns};
 
 		nanosleep(&pause, NULL);

@@ -19,8 +19,8 @@
 
 enum { SYSTEM_LINKS = 24 };
 
-#define LOOKS_MAX 8 /* programs that fork without end would otherwise keep it busy */
-#define SECOND_NS UINT64_C(1000000000)
+#define SEARCHES_MAX 8 /* programs that fork without end would otherwise keep it busy */
+#define SECOND_NS    UINT64_C(1000000000)
 
 struct session {
 	struct loaded loaded;
@@ -132,7 +132,7 @@ int session_find_threads(struct session *session)
 	do {
 		before = session->skeleton->bss->threads_met;
 		err = iterate_once(session->threads);
-	} while (!err && session->skeleton->bss->threads_met != before && ++turns < LOOKS_MAX);
+	} while (!err && session->skeleton->bss->threads_met != before && ++turns < SEARCHES_MAX);
 	return err;
 }
 

@@ -73,7 +73,7 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->kernel_stacks = options->kernel_stacks != 0;
 	config->wait_min_ns = options->off_cpu_min;
 	config->wait_rate = OFF_CPU_RATE;
-	config->governed = options->overhead_max > 0;
+	config->measured = options->overhead_max > 0;
 	config->timers = options->frequency != 0;
 	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
 	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;

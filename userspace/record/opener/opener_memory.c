@@ -87,7 +87,7 @@ static bool is_mapping(const struct line *line, const struct opener_mapping *map
 	       line->offset + (mapping->start - line->start) == mapping->offset;
 }
 
-/* A mapping of the file, or its .bss, which lies right behind. Heaps and stacks do not count,
+/* A mapping of the file, or its .bss, which lies right after it. Heaps and stacks do not count,
  * whatever a file says about its variables. */
 static bool belongs(const struct line *line, const struct line *before,
 		    const struct opener_mapping *mapping)
@@ -326,7 +326,7 @@ static int change_block(int memory, const struct opener_memory *wanted, struct o
 
 static bool is_variable(const struct opener_memory *wanted)
 {
-	return wanted->change == OPENER_WRITE || wanted->change == OPENER_LOOK;
+	return wanted->change == OPENER_WRITE || wanted->change == OPENER_CHECK;
 }
 
 static int change_variable(int memory, const struct opener_memory *wanted, struct opener_block *out)

@@ -72,7 +72,7 @@ enum opener_change {
 	OPENER_LEAVE, /* removes the recorder's row */
 	/* In a variable of `size` bytes, up to 8. */
 	OPENER_WRITE, /* changes it to `wanted` if it is `expected` */
-	OPENER_LOOK,  /* nothing */
+	OPENER_CHECK, /* nothing */
 };
 
 struct opener_memory {

@@ -123,7 +123,7 @@ static const char *const class_names[CROSS_CLASSES] = {
 	[CROSS_SHORTER] = "end where the walk of the dump goes on",
 	[CROSS_EARLY] = "were taken from the dump, since rows were not there (yet)",
 	[CROSS_GUESSED] = "part where frame pointers were followed for want of rows",
-	[CROSS_NO_FILE] = "part behind code that was made at run time",
+	[CROSS_NO_FILE] = "part after code that was made at run time",
 	[CROSS_DIFFERENT] = "are different",
 };
 
@@ -131,7 +131,7 @@ static void report_parting(const struct parting *parting, uint64_t count, struct
 {
 	const struct file *file = files_by_module(files, parting->module);
 
-	log_info("stacks: %8" PRIu64 " %s behind %s+%#" PRIx64, count, class_names[parting->class],
+	log_info("stacks: %8" PRIu64 " %s after %s+%#" PRIx64, count, class_names[parting->class],
 		 file ? file->path : "(no file)", parting->offset);
 }
 

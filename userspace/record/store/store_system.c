@@ -53,13 +53,13 @@ int store_syscall(struct store *store, const struct incoming *in)
 {
 	const struct event_syscall *event = (const void *)in->header;
 	struct record record = RECORD_OF(syscall, in);
-	struct incoming behind = *in;
+	struct incoming after = *in;
 	struct stored_stack stack;
 	struct bytes path;
-	int err = store_take_text(&behind.tail, event->path_size, PATH_BYTES_MAX, &path);
+	int err = store_take_text(&after.tail, event->path_size, PATH_BYTES_MAX, &path);
 
 	if (!err)
-		err = store_put_stack(store, &behind, &event->stack, &stack);
+		err = store_put_stack(store, &after, &event->stack, &stack);
 	if (err)
 		return err;
 	if (path.size)

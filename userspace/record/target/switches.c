@@ -45,7 +45,7 @@ struct variable {
 	struct opener_memory order;
 	uint64_t again;    /* time of the next check, ns; 0: none */
 	unsigned tries;    /* since it was mapped */
-	unsigned looks;    /* checks that found that it is not ours */
+	unsigned checks;   /* checks that found that it is not ours */
 	uint64_t own;      /* the value that we write, or have the program write */
 	uint64_t started;  /* the value that the program writes itself; 0: none */
 	uint64_t value;    /* the value at the last check */
@@ -109,7 +109,7 @@ static bool was_started(const struct switches *switches, uint32_t pid);
 /* An unexpected period: is it ours all the same? */
 static bool take_over(struct variable *variable)
 {
-	bool is_first = !variable->looks++;
+	bool is_first = !variable->checks++;
 	bool is_started;
 
 	if (!variable->started && was_started(variable->switches, variable->order.pid)) {
@@ -163,9 +163,9 @@ static void variable_done(void *context, const struct opener_result *result)
 static void variable_send(struct variable *variable, uint64_t expected, uint64_t wanted)
 {
 	struct opener_memory *order = &variable->order;
-	bool looks = variable->switches->options.forbidden || expected == wanted;
+	bool keeps = variable->switches->options.forbidden || expected == wanted;
 
-	order->change = looks ? OPENER_LOOK : OPENER_WRITE;
+	order->change = keeps ? OPENER_CHECK : OPENER_WRITE;
 	order->size = variable->write->size;
 	memcpy(&order->expected, &expected, sizeof(expected));
 	memcpy(&order->wanted, &wanted, sizeof(wanted));
@@ -309,7 +309,7 @@ static void keep(struct variable *variable, uint64_t now)
 		variable->again = now + (AGAIN_NS << ++variable->tries);
 	else if (variable->ours)
 		variable->again = now + KEEP_NS * (1 + count / KEEP_MANY);
-	variable->looks += !variable->ours;
+	variable->checks += !variable->ours;
 	variable_set(variable);
 }
 

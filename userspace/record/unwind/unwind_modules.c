@@ -188,7 +188,7 @@ static int read_rows(struct unwind_modules *modules, int fd, const char *path,
  * crafted to have another one's rows. */
 static bool are_alike(const struct unwind_module *a, const struct unwind_module *b)
 {
-	return a->fingerprint[0] == b->fingerprint[0] && a->fingerprint[1] == b->fingerprint[1] &&
+	return a->rows_hash[0] == b->rows_hash[0] && a->rows_hash[1] == b->rows_hash[1] &&
 	       a->hotspot == b->hotspot;
 }
 
@@ -235,7 +235,7 @@ static struct unwind_module *add(struct unwind_modules *modules, const struct re
 	const struct unwind_file *file = reading->file;
 
 	if (!reading->err) {
-		unwind_fingerprint(file, modules->seed, wanted.fingerprint);
+		unwind_rows_hash(file, modules->seed, wanted.rows_hash);
 		wanted.hotspot = unwind_maps_hotspot(modules->maps, &reading->hotspot);
 		known = find_alike(modules, &wanted);
 	}

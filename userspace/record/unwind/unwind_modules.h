@@ -22,9 +22,9 @@ struct unwind_module {
 	uid_t user;       /* owner of the file */
 	double room;      /* its share of the kernel's room for rows */
 	unsigned references;
-	bool goes;               /* is being dropped */
-	uint64_t unused;         /* begin of the time without references, ns */
-	uint64_t fingerprint[2]; /* hash of the rows */
+	bool goes;       /* is being dropped */
+	uint64_t unused; /* begin of the time without references, ns */
+	uint64_t rows_hash[2];
 	struct unwind_module *next;
 };
 

@@ -290,7 +290,7 @@ static bool reads_again(struct files *files, const struct file *file)
 	return true;
 }
 
-static void settle(struct files *files, const struct worker_answer *answer)
+static void take_facts(struct files *files, const struct worker_answer *answer)
 {
 	struct entry *entry = files->reading;
 	struct file *file = &entry->file;
@@ -336,7 +336,7 @@ static void ask(struct files *files)
 	none.err = worker_start(files->worker, &order);
 	files->asked = !none.err;
 	if (none.err)
-		settle(files, &none);
+		take_facts(files, &none);
 }
 
 void files_turn(struct files *files)
@@ -350,7 +350,7 @@ void files_turn(struct files *files)
 		}
 		switch (worker_poll(files->worker, &answer)) {
 		case WORKER_ANSWERED:
-			settle(files, &answer);
+			take_facts(files, &answer);
 			break;
 		case WORKER_QUESTION: /* facts need no questions */
 			worker_supply(files->worker, "", 1, -1);

@@ -63,7 +63,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 }
 
 /* The first mapping that ends after `address`. */
-static size_t first_behind(const struct mappings *mappings, uint64_t address)
+static size_t first_after(const struct mappings *mappings, uint64_t address)
 {
 	size_t low = 0, high = count(mappings);
 
@@ -78,20 +78,20 @@ static size_t first_behind(const struct mappings *mappings, uint64_t address)
 	return low;
 }
 
-/* The rest of a mapping when [start, end) is removed: up to two pieces. */
+/* The rest of a mapping when [start, end) is removed: up to two parts. */
 static size_t cut(const struct mapping *mapping, uint64_t start, uint64_t end,
-		  struct mapping pieces[2])
+		  struct mapping parts[2])
 {
 	size_t n = 0;
 
 	if (mapping->start < start) {
-		pieces[n] = *mapping;
-		pieces[n++].end = start;
+		parts[n] = *mapping;
+		parts[n++].end = start;
 	}
 	if (mapping->end > end) {
-		pieces[n] = *mapping;
-		pieces[n].start = end;
-		pieces[n++].offset += end - mapping->start;
+		parts[n] = *mapping;
+		parts[n].start = end;
+		parts[n++].offset += end - mapping->start;
 	}
 	return n;
 }
@@ -105,8 +105,8 @@ bool mappings_allow(const struct mappings_pool *pool, size_t n)
 int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 		 const struct mapping *mapping)
 {
-	struct mapping put[3], pieces[2], *all;
-	size_t low, high, n = 0, n_pieces;
+	struct mapping put[3], parts[2], *all;
+	size_t low, high, n = 0, n_parts;
 	int err;
 
 	if (*mappings && !mappings_allow(pool, count(*mappings) + 2))
@@ -115,18 +115,18 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	if (err)
 		return err;
 	all = table(*mappings);
-	low = first_behind(*mappings, mapping->start);
+	low = first_after(*mappings, mapping->start);
 	for (high = low; high < count(*mappings) && all[high].start < mapping->end; high++)
 		;
 	/* Only the first covered mapping can begin before, and only the last one end after. */
-	n_pieces = low < high ? cut(&all[low], mapping->start, UINT64_MAX, pieces) : 0;
-	if (n_pieces)
-		put[n++] = pieces[0];
+	n_parts = low < high ? cut(&all[low], mapping->start, UINT64_MAX, parts) : 0;
+	if (n_parts)
+		put[n++] = parts[0];
 	if (mapping->module || mapping->file)
 		put[n++] = *mapping;
-	n_pieces = low < high ? cut(&all[high - 1], 0, mapping->end, pieces) : 0;
-	if (n_pieces)
-		put[n++] = pieces[0];
+	n_parts = low < high ? cut(&all[high - 1], 0, mapping->end, parts) : 0;
+	if (n_parts)
+		put[n++] = parts[0];
 	(*mappings)->pool->used += n;
 	(*mappings)->pool->used -= high - low;
 	memmove(all + low + n, all + high, (count(*mappings) - high) * sizeof(*all));
@@ -171,7 +171,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 	if (!mappings)
 		return NULL;
-	i = first_behind(mappings, address);
+	i = first_after(mappings, address);
 	if (i == count(mappings) || table(mappings)[i].start > address)
 		return NULL;
 	return &table(mappings)[i];

@@ -58,7 +58,7 @@ static int refuse_owner(pid_t pid, long uid, struct problem *problem)
 
 	if (geteuid() == 0)
 		return problem_set(problem, -EPERM,
-				   "process %d may not be looked at, not even by this root: it has "
+				   "process %d may not be inspected, not even by this root: it has "
 				   "rights that gcprof lacks, as outside of a container",
 				   pid);
 	return problem_set(problem, -EPERM,
