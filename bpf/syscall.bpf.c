@@ -105,6 +105,6 @@ int BPF_PROG(syscall_exit, struct pt_regs *regs, long result)
 	struct task_state *state = filter_task(task);
 
 	if (!state)
-		return config.governed ? cost_count(COST_OTHERS) : 0;
+		return config.measured ? cost_count(COST_OTHERS) : 0;
 	return PREEMPT_OFF(COST_OF(COST_EXIT, COST_EACH, syscall_ends(task, state, regs, result)));
 }
