@@ -71,7 +71,7 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	if (ns <= *(volatile uint64_t *)&state->cpu_ns)
 		return;
 	before = __sync_lock_test_and_set(&state->cpu_ns, ns);
-	if (ns <= before)
+	if (ns <= before || is_paused())
 		return;
 	if (traced)
 		__sync_fetch_and_add(&traced_ns, ns - before);

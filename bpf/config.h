@@ -150,10 +150,13 @@ struct task_state {
 	uint64_t queued;           /* run delay before the recording, ns */
 	struct task_faults faults; /* when its recording began */
 	struct task_faults faults_reported; /* at its last fault record */
-	struct task_faults gc_faults;       /* of the last collection it ended */
-	uint64_t cpu_ns;        /* CPU time when last added to its process: call_cpu.h */
-	uint64_t python;        /* its PyThreadState, to be verified; 0: none found */
-	uint64_t python_search; /* earliest time of the next search for one, ns */
+	/* As of the last pause of the recording: run delay and page faults in all, so far. */
+	uint64_t paused_queued;
+	struct task_faults paused_faults;
+	struct task_faults gc_faults; /* of the last collection it ended */
+	uint64_t cpu_ns;              /* CPU time when last added to its process: call_cpu.h */
+	uint64_t python;              /* its PyThreadState, to be verified; 0: none found */
+	uint64_t python_search;       /* earliest time of the next search for one, ns */
 	struct task_waits waits;
 };
 

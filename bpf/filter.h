@@ -38,6 +38,15 @@ static __always_inline bool calls_traced(uint32_t epoch)
 	return !(epoch & 1);
 }
 
+/* End of the last pause of the recording, ns; 0: none yet; UINT64_MAX: it is paused. */
+extern volatile uint64_t resumed;
+
+/* Is the recording paused? Processes are still followed. */
+static __always_inline bool is_paused(void)
+{
+	return resumed == (uint64_t)-1;
+}
+
 /* Is the thread in a system call whose begin was traced and whose end will be? */
 static __always_inline bool call_is_open(const struct task_state *state)
 {
@@ -87,9 +96,9 @@ static __always_inline void task_faults(struct task_struct *task, struct task_fa
 static __always_inline void task_begins(struct task_struct *task, struct task_state *state)
 {
 	task_faults(task, &state->faults);
-	state->faults_reported = state->faults;
+	state->faults_reported = state->paused_faults = state->faults;
 	state->ran = task_ran(task);
-	state->queued = task_queued(task);
+	state->queued = state->paused_queued = task_queued(task);
 }
 
 /* A collection of the process begins, or, with `late`, is reported after it began. */

@@ -200,6 +200,8 @@ static __always_inline int place_fired(const struct probe_firing *firing)
 	struct scratch *scratch;
 	struct event_place *event;
 
+	if (is_paused() && !(flags & PLACE_COLLECTOR))
+		return 0;
 	scratch = probe_scratch();
 	if (!scratch)
 		return 0;

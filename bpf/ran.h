@@ -24,7 +24,7 @@ static __always_inline void ran_emit(struct task_struct *task, struct task_state
 	int64_t ran = config.timers ? ran_take(task, state) : 0;
 	struct event_ran *event;
 
-	if (!ran)
+	if (!ran || is_paused())
 		return;
 	event = EMIT_RESERVE(ring_cpu, event_ran, LOSS_CPU_RING);
 	if (!event) {

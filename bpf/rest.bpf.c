@@ -9,12 +9,14 @@
 #include "task.h"
 #include "wait.h"
 
+volatile uint64_t resumed = 0;
+
 static __always_inline void rest_wait(struct task_struct *task, struct task_state *state,
 				      uint64_t now)
 {
 	struct task_waits *wait = &state->waits;
 
-	if (wait->since) {
+	if (wait_is_known(wait)) {
 		wait_over(wait, now);
 		if (wait->ended)
 			place_take(task, wait->length);
@@ -49,6 +51,34 @@ int rest_iterate(struct bpf_iter__task *ctx)
 	usage_emit(task, state, now, 0);
 	if (task_is_over(state))
 		ran_emit(task, state);
+	return 0;
+}
+
+/* Before a pause, and at its end: what a thread uses in between does not count. */
+SEC("iter/task")
+int pause_iterate(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+	struct task_faults before;
+	uint64_t queued;
+
+	if (!task)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (!state)
+		return 0;
+	before = state->paused_faults;
+	queued = state->paused_queued;
+	task_faults(task, &state->paused_faults);
+	state->paused_queued = task_queued(task);
+	if (!is_paused())
+		return 0;
+	state->queued += state->paused_queued - queued;
+	state->faults.minor += state->paused_faults.minor - before.minor;
+	state->faults.major += state->paused_faults.major - before.major;
+	state->faults_reported.minor += state->paused_faults.minor - before.minor;
+	state->faults_reported.major += state->paused_faults.major - before.major;
 	return 0;
 }
 

@@ -73,11 +73,11 @@ static __always_inline void threads_switch(bool preempted, struct task_struct *f
 	struct task_state *state;
 	uint64_t now;
 
-	if (!recording)
+	if (!recording || is_paused())
 		return;
 	now = bpf_ktime_get_ns();
 	state = bpf_task_storage_get(&tasks, to, NULL, 0);
-	if (state && (state->flags & TASK_ACTIVE) && state->waits.since) {
+	if (state && (state->flags & TASK_ACTIVE) && wait_is_known(&state->waits)) {
 		wait_over(&state->waits, now);
 		if (state->waits.ended)
 			place_take(to, state->waits.length);

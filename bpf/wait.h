@@ -14,6 +14,13 @@
 #include "kernel_place.h"
 #include "stack.h"
 
+/* Does the thread wait, since a known time? What happened to an earlier wait during a pause of the
+ * recording is unknown. */
+static __always_inline bool wait_is_known(const struct task_waits *wait)
+{
+	return wait->since && wait->since >= resumed;
+}
+
 /* Sets the header's ids to those of a thread that is not the current one. */
 static __always_inline void wait_header_of(struct event_header *header, struct task_struct *task)
 {
@@ -173,17 +180,23 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 				       uint64_t now, uint32_t goes_on)
 {
 	struct event_usage *event = EMIT_RESERVE(ring_process, event_usage, LOSS_PROCESS_RING);
+	struct task_faults faults = state->paused_faults;
+	uint64_t queued = state->paused_queued;
 
 	if (!event)
 		return;
+	if (!is_paused()) {
+		task_faults(task, &faults);
+		queued = task_queued(task);
+	}
 	emit_header(&event->header, EVENT_usage, sizeof(*event), state, now);
 	wait_header_of(&event->header, task);
-	event->minor_faults = BPF_CORE_READ(task, min_flt) - state->faults.minor;
-	event->major_faults = BPF_CORE_READ(task, maj_flt) - state->faults.major;
+	event->minor_faults = faults.minor - state->faults.minor;
+	event->major_faults = faults.major - state->faults.major;
 	event->flags = (config.waits ? USAGE_WAITS : 0) |
 		       (bpf_core_field_exists(task->sched_info.run_delay) ? USAGE_QUEUED : 0) |
 		       goes_on;
-	event->queued = task_queued(task) - state->queued;
+	event->queued = queued - state->queued;
 	event->reserved = 0;
 	__builtin_memcpy(event->waits, state->waits.count, sizeof(event->waits));
 	__builtin_memcpy(event->wait_ns, state->waits.ns, sizeof(event->wait_ns));

@@ -151,12 +151,25 @@ static void put_end(const struct summary *summary)
 	putchar('\n');
 }
 
+/* "paused        1.000 s from 1.002 s on" */
+static void put_pauses(const struct summary *summary)
+{
+	const struct summary_pause *all = (const void *)summary->pauses.data;
+
+	for (size_t i = 0; i < summary->pauses.size / sizeof(*all); i++) {
+		put_label(i ? "" : "paused");
+		printf("%.3f s from %.3f s on\n", (double)(all[i].end - all[i].begin) / 1e9,
+		       (double)(int64_t)(all[i].begin - summary->recording.start) / 1e9);
+	}
+}
+
 static void put_recording(const struct summary *summary)
 {
 	const struct record_recording *recording = &summary->recording;
 
 	put_label("duration");
 	printf("%.3f s\n", (double)duration(summary) / 1e9);
+	put_pauses(summary);
 	put_end(summary);
 	if (!summary->has_recording)
 		return;
@@ -372,12 +385,24 @@ static void json_sources(const struct summary *summary)
 	putchar(']');
 }
 
+static void json_pauses(const struct summary *summary)
+{
+	const struct summary_pause *all = (const void *)summary->pauses.data;
+
+	printf(",\"paused\":[");
+	for (size_t i = 0; i < summary->pauses.size / sizeof(*all); i++)
+		printf("%s{\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 "}", i ? "," : "",
+		       all[i].begin, all[i].end - all[i].begin);
+	putchar(']');
+}
+
 static void json_recording(const struct summary *summary)
 {
 	struct summary_clock clock;
 
 	summary_clock(summary, &clock);
 	printf(",\"duration_ns\":%" PRIu64, duration(summary));
+	json_pauses(summary);
 	if (summary->has_end)
 		printf(",\"end\":{\"reason\":\"%s\",\"status\":%" PRIu64 ",\"time\":%" PRIu64 "}",
 		       end_reason(summary), summary->end.status, summary->end.time);

@@ -192,12 +192,15 @@ static void run(struct recording *recording)
 
 	while (event == WATCH_WORK && !err) {
 		timeout = drain_timeout(recording->drain, ROUND_MS);
-		event = watch_wait(recording->watch,
-				   throttle_timeout(&recording->throttle, timeout));
+		if (!recording->paused)
+			timeout = throttle_timeout(&recording->throttle, timeout);
+		event = watch_wait(recording->watch, timeout);
 		space_rounds(&round);
 		turn = recording->options.verbose ? turn_clock(recording) : 0;
 		/* Until a split is written, the tracing state must not change. */
-		err = recording->rotation.split ? 0 : throttle_step(&recording->throttle);
+		err = recording->rotation.split ? 0 : recording_pause(recording);
+		if (!err && !recording->rotation.split && !recording->paused)
+			err = throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
 		err = err ? err : recording_rotate(recording);
 		err = err ? err : recording_keep(recording);

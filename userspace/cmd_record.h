@@ -72,6 +72,8 @@ struct recording {
 	int schedule;          /* schedstat file of this thread: time without a CPU; with -v */
 	uint64_t began;        /* when gcprof was started, for the timings of -v */
 	uint64_t start;        /* when the program was released or attached to */
+	uint64_t paused;       /* when it was paused; 0: it is not */
+	uint64_t paused_ns;    /* in all, up to the last resume */
 	char *command;         /* the file to run; NULL: running programs are recorded */
 	struct invoker user;
 	struct opener *opener;
@@ -181,6 +183,12 @@ bool recording_snapshot_is_due(const struct recording *recording);
 void recording_keep_split(struct recording *recording, uint64_t time);
 /* At the end, after the last segment: writes the kept part. */
 int recording_keep_finish(struct recording *recording, uint64_t end);
+
+/* Every round, except during a split: pauses or resumes the recording if that was requested. 0 or a
+ * negative errno. */
+int recording_pause(struct recording *recording);
+/* How long was recorded until `time`, without pauses, ns. */
+uint64_t recording_recorded(const struct recording *recording, uint64_t time);
 
 /* With --push. Starts the pushing process, before anything else: 0 or an exit code. Passes it a
  * complete profile. Waits until it has pushed all. */

@@ -263,6 +263,7 @@ static int begin(struct recording *recording, const char *targets)
 {
 	int err = recording_put_start(recording), code;
 
+	err = err ? err : recording_pause(recording);
 	if (!err)
 		err = profile_writer_flush(recording->writer);
 	if (err)

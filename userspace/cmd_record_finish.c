@@ -176,7 +176,7 @@ static void report_overhead(const struct recording *recording, uint64_t end)
 	const struct throttle_level most = throttle_level(throttle, throttle->most);
 	const struct record_options *options = &recording->options;
 	uint64_t untraced = counters_loss(recording->counters, LOSS_SYSCALLS_UNTRACED) * 1000000;
-	uint64_t all = end - recording->start;
+	uint64_t all = recording_recorded(recording, end);
 	double allowed = throttle->percent;
 
 	if (allowed <= 0)
@@ -246,7 +246,8 @@ static void print_summary(const struct recording *recording, uint64_t end)
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
 	uint64_t lost = report_losses(recording);
-	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost";
+	uint64_t recorded = recording_recorded(recording, end);
+	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost", pauses[48] = "";
 
 	describe_streams(recording, streams, sizeof(streams));
 	recording_describe_size(recording->bytes, size, sizeof(size));
@@ -257,8 +258,11 @@ static void print_summary(const struct recording *recording, uint64_t end)
 			 recording->rotation.number);
 	report_overhead(recording, end);
 	report_cost(recording);
-	log_info("recorded %.2f s%s; %s; %s in %s%s", (double)(end - recording->start) / 1e9,
-		 streams, losses, size, files, recording->piped ? "standard output" : output);
+	if (recording->paused || recording->paused_ns)
+		snprintf(pauses, sizeof(pauses), " (and paused for %.2f s)",
+			 (double)(end - recording->start - recorded) / 1e9);
+	log_info("recorded %.2f s%s%s; %s; %s in %s%s", (double)recorded / 1e9, pauses, streams,
+		 losses, size, files, recording->piped ? "standard output" : output);
 	if (recording->piped || recording->failed)
 		return;
 	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);

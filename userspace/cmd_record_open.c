@@ -514,6 +514,7 @@ int recording_open_watch(struct recording *recording, const int *pidfds, size_t 
 		.pidfds = pidfds,
 		.n_pidfds = count,
 		.snapshots = recording->options.keep != NULL,
+		.paused = recording->options.start_paused,
 	};
 	int err = watch_open(&parts, &recording->watch);
 
@@ -555,10 +556,9 @@ static int release(struct recording *recording)
 	 * Everything that precedes the program must be in the file before it runs: if the
 	 * recorder is killed, nothing else is.
 	 */
-	if (!err)
-		err = counters_put(recording->counters);
-	if (!err)
-		err = profile_writer_flush(recording->writer);
+	err = err ? err : counters_put(recording->counters);
+	err = err ? err : recording_pause(recording);
+	err = err ? err : profile_writer_flush(recording->writer);
 	if (err)
 		return recording_fail_errno(recording_output(recording), err);
 	unwinder_calm(recording->unwinder);

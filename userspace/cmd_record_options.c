@@ -54,6 +54,8 @@ const struct option_row record_rows[] = {
 	{"ceiling", 0, OPTION_NUMBER, offsetof(struct record_options, ceiling), 0, 1000000000, "N",
 	 "allocation samples per second above which the period rises; 0: none (default: 2000; 0 "
 	 "with -R)"},
+	{"start-paused", 0, OPTION_FLAG, offsetof(struct record_options, start_paused), 0, 0, NULL,
+	 "record nothing until gcprof resume"},
 	{"duration", 0, OPTION_TIME, offsetof(struct record_options, duration), 1000000,
 	 1000000000ull * 86400 * 365, "TIME", "stop recording after this time (default: never)"},
 	{"syscalls", 0, OPTION_TEXT, offsetof(struct record_options, syscalls), 0, 0, "WHICH",

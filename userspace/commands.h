@@ -7,6 +7,8 @@
 
 extern const struct command cmd_record;
 extern const struct command cmd_snapshot;
+extern const struct command cmd_pause;
+extern const struct command cmd_resume;
 extern const struct command cmd_report;
 extern const struct command cmd_diff;
 extern const struct command cmd_export;

@@ -15,8 +15,9 @@
 #include "util/suggest.h"
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_snapshot, &cmd_top,  &cmd_report, &cmd_diff, &cmd_query, &cmd_export,
-	&cmd_import, &cmd_merge,    &cmd_view, &cmd_info,   &cmd_dump, &cmd_push,  &cmd_doctor,
+	&cmd_record, &cmd_snapshot, &cmd_pause,  &cmd_resume, &cmd_top,   &cmd_report,
+	&cmd_diff,   &cmd_query,    &cmd_export, &cmd_import, &cmd_merge, &cmd_view,
+	&cmd_info,   &cmd_dump,     &cmd_push,   &cmd_doctor,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -521,10 +521,10 @@ has_blocks() { # COUNT CLIENT
 
 @test "server is down: profiles stay in the spool, one per file of --rotate" {
 	kill_server
-	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/churn" --seconds 2
+	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/churn" --seconds 3
 	grep -q "profiles in spool are pushed with the next one" record.log
 	set -- part-*.data
-	[ $# -ge 3 ]
+	[ $# -ge 2 ]
 	same 'profiles in the spool' "$(ls spool | wc -l)" $#
 	start_server server
 	push --spool spool --label service=later

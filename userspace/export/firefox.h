@@ -73,7 +73,7 @@ struct gc_mark {
 
 /* Any other, rare event. */
 struct mark {
-	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD, MARK_CYCLE } kind;
+	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD, MARK_CYCLE, MARK_PAUSED } kind;
 	uint32_t next;   /* of the same thread; 0: none */
 	uint64_t thread; /* 0: the first thread */
 	uint64_t start, end;

@@ -513,9 +513,25 @@ int firefox_record(struct model_observer *observer, const struct world *world,
 	}
 }
 
+static int add_pauses(struct firefox *firefox)
+{
+	const struct model_run *run = &firefox->world->model->run;
+	int err = 0;
+
+	for (size_t i = 0; i < run->n_paused && !err; i++) {
+		struct mark mark = {.kind = MARK_PAUSED,
+				    .start = run->paused[i].start,
+				    .end = run->paused[i].start + run->paused[i].ns};
+
+		err = add_mark(firefox, &mark);
+	}
+	return err;
+}
+
 int firefox_end(struct firefox *firefox)
 {
 	int err = end_lives(firefox);
 
+	err = err ? err : add_pauses(firefox);
 	return err ? err : end_cpu(firefox);
 }

@@ -375,6 +375,9 @@ static void put_mark_data(struct firefox *firefox, const struct mark *mark)
 			      ",\"period\":%" PRIu64 ",\"why\":\"%s\"}",
 			      values[0], values[1], period_reason(values[2]));
 		break;
+	case MARK_PAUSED:
+		output_text(output, "{\"type\":\"GcprofPaused\"}");
+		break;
 	case MARK_LOSS:
 		loss = &firefox->world->streams.losses[values[0]];
 		output_format(output,
@@ -451,6 +454,8 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		return "GC cycle";
 	case MARK_PERIOD:
 		return "Sampling period";
+	case MARK_PAUSED:
+		return "Recording paused";
 	case MARK_LOSS:
 		break;
 	}
@@ -476,7 +481,6 @@ static void put_start(struct firefox *firefox, struct output *output, const stru
 	output_milliseconds(output, firefox_time(firefox, marker->start));
 }
 
-/* Such marks have a duration. */
 static bool is_of_collector(const struct mark *mark)
 {
 	return mark->kind == MARK_PHASE || mark->kind == MARK_CYCLE;
@@ -484,8 +488,10 @@ static bool is_of_collector(const struct mark *mark)
 
 static bool is_instant(const struct firefox *firefox, const struct marker *marker)
 {
+	const struct mark *mark = marker->kind == SHOW_MARK ? &firefox->marks[marker->index] : NULL;
+
 	return marker->kind == SHOW_HEAP ||
-	       (marker->kind == SHOW_MARK && !is_of_collector(&firefox->marks[marker->index]));
+	       (mark && !is_of_collector(mark) && mark->kind != MARK_PAUSED);
 }
 
 static void put_end(struct firefox *firefox, struct output *output, const struct markers *markers,

@@ -153,6 +153,17 @@ static const struct schema {
 		},
 	},
 	{
+		"GcprofPaused",
+		"\"marker-chart\",\"marker-table\",\"timeline-overview\"",
+		"Recording paused",
+		"Recording paused",
+		"Nothing was recorded: gcprof pause, or --start-paused.",
+		NULL,
+		{
+			{NULL, NULL, NULL},
+		},
+	},
+	{
 		"GcprofPeriod",
 		"\"marker-chart\",\"marker-table\"",
 		"Sampling period {marker.data.period}",

@@ -76,15 +76,23 @@ struct model_stacks {
 	uint64_t reasons[STACK_REASONS];
 };
 
+/* A time in which the recorder was paused: nothing was recorded. */
+struct model_span {
+	uint64_t start, ns; /* CLOCK_MONOTONIC */
+};
+
 struct model_run {
 	const char **command;
 	size_t n_command;
 	char *command_line; /* the same as one printable line; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	const char *attached;  /* processes that were already running, as text; or NULL */
-	uint64_t start;        /* CLOCK_MONOTONIC */
-	uint64_t duration;     /* until the end record, or the last record if there is none */
-	uint64_t wall;         /* the part that the filter's time terms select */
+	const char *attached; /* processes that were already running, as text; or NULL */
+	uint64_t start;       /* CLOCK_MONOTONIC */
+	uint64_t duration;    /* until the end record, or the last record if there is none */
+	uint64_t wall;      /* the part that was recorded and that the filter's time terms select */
+	uint64_t paused_ns; /* sum of `paused` */
+	struct model_span *paused;
+	size_t n_paused;
 	uint64_t realtime;     /* start, ns since 1970; 0: unknown */
 	uint64_t frequency;    /* of the timer, Hz; 0: no timer */
 	uint64_t syscall_rate; /* limit for single records of short calls, per second and CPU; 0:

@@ -436,6 +436,7 @@ static int take_definition(struct pass *pass, const struct record *record)
 int pass_record(struct pass *pass, const struct record *record)
 {
 	struct arena *arena = pass->world.model->arena;
+	int err;
 
 	pass->event = (struct event){.record = record, .selected = true};
 	switch (record->kind) {
@@ -446,6 +447,9 @@ int pass_record(struct pass *pass, const struct record *record)
 	case RECORD_recording:
 		run_recording(&pass->world, &record->recording);
 		return 0;
+	case RECORD_paused:
+		err = run_paused(&pass->run, &pass->world, &record->paused);
+		return err ? err : call_windows_pause(&pass->syscalls.windows, &record->paused);
 	case RECORD_clock:
 		run_clock(&pass->run, &record->clock);
 		return 0;

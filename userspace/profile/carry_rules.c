@@ -19,6 +19,7 @@ const struct rule carry_rules[RECORD_CODES] = {
 	[RECORD_stream] = {ACTION_NOTE, .key = AT(stream, stream)},
 	[RECORD_loss_kind] = {ACTION_NOTE, .key = AT(loss_kind, kind)},
 	[RECORD_call_window] = {ACTION_NOTE},
+	[RECORD_paused] = {ACTION_NOTE, .at_begin = true},
 	[RECORD_period] = {ACTION_NOTE, .at_begin = true},
 	[RECORD_loss] = {ACTION_SUM, .key = AT(loss, kind)},
 	[RECORD_type] = {ACTION_NAME, REF_process, AT(type, process), AT(type, type)},

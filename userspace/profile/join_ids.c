@@ -53,6 +53,7 @@ static uint64_t *recording_of(struct record *record)
 {
 	return record->kind == RECORD_process       ? &record->process.recording
 	       : record->kind == RECORD_call_window ? &record->call_window.recording
+	       : record->kind == RECORD_paused      ? &record->paused.recording
 						    : NULL;
 }
 

@@ -192,6 +192,29 @@ static uint64_t *window_end(struct summary *summary, uint64_t recording)
 	return (uint64_t *)(void *)summary->window_ends.data + recording;
 }
 
+/* The time of a pause is no gap between windows. */
+static int add_paused(struct summary *summary, const struct record_paused *record)
+{
+	uint64_t *end = window_end(summary, record->recording);
+	struct summary_pause pause = {summary->paused, record->time};
+
+	if (record->on) {
+		summary->paused = summary->paused ? summary->paused : record->time;
+		return 0;
+	}
+	if (!summary->paused || record->time < pause.begin)
+		return 0;
+	summary->paused = 0;
+	if (end && *end)
+		*end += pause.end - pause.begin;
+	return buffer_append(&summary->pauses, &pause, sizeof(pause));
+}
+
+static int end_pause(struct summary *summary, uint64_t time)
+{
+	return add_paused(summary, &(struct record_paused){.time = time});
+}
+
 /* Ignores impossible windows. */
 static void add_window(struct summary *summary, const struct record_call_window *window)
 {
@@ -231,6 +254,7 @@ static void add_end(struct summary *summary, const struct record_end *end)
 static int add_record(struct summary *summary, const struct record *record)
 {
 	unsigned stream = record_stream(record->kind);
+	int err;
 
 	if (stream && stream < SUMMARY_STREAMS)
 		summary->streams[stream].events++;
@@ -257,14 +281,17 @@ static int add_record(struct summary *summary, const struct record *record)
 			summary->losses[record->loss.kind].count = record->loss.count;
 		return 0;
 	case RECORD_end:
+		err = end_pause(summary, record->end.time);
 		add_end(summary, &record->end);
-		return 0;
+		return err;
 	case RECORD_string:
 		return add_string(summary, &record->string);
 	case RECORD_runtime:
 		return add_runtime(summary, &record->runtime);
 	case RECORD_source:
 		return add_source(summary, &record->source);
+	case RECORD_paused:
+		return add_paused(summary, &record->paused);
 	case RECORD_call_window:
 		add_window(summary, &record->call_window);
 		return 0;
@@ -286,7 +313,7 @@ int summary_read(struct profile_reader *reader, struct summary *out)
 			return err;
 	}
 	profile_reader_status(reader, &out->status);
-	return more;
+	return end_pause(out, out->last_time) ? -ENOMEM : more;
 }
 
 void summary_free(struct summary *summary)
@@ -296,6 +323,7 @@ void summary_free(struct summary *summary)
 	free_pairs(&summary->runtimes);
 	free_pairs(&summary->providers);
 	free_sources(summary);
+	buffer_free(&summary->pauses);
 	buffer_free(&summary->window_ends);
 	buffer_free(&summary->texts);
 	buffer_free(&summary->text_at);

@@ -312,6 +312,20 @@ static json_t *merged(const struct model_run *run)
 	return object;
 }
 
+static json_t *paused(const struct model_run *run)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < run->n_paused; i++) {
+		json_t *row = json_object();
+
+		json_put(row, "start_ns", json_count(run->paused[i].start));
+		json_put(row, "duration_ns", json_count(run->paused[i].ns));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 static void put_run(json_t *object, const struct model *model)
 {
 	const struct model_run *run = &model->run;
@@ -329,6 +343,8 @@ static void put_run(json_t *object, const struct model *model)
 	json_put(object, "start_realtime_ns",
 		 run->realtime ? json_count(run->realtime) : json_null());
 	json_put(object, "duration_ns", json_count(run->duration));
+	json_put(object, "paused_ns", json_count(run->paused_ns));
+	json_put(object, "paused", paused(run));
 	json_put(object, "merged", merged(run));
 	json_put(object, "filter", json_name(model->filter));
 	json_put(object, "selected_ns", json_count(run->wall));

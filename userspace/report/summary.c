@@ -13,7 +13,7 @@
 #include "sections.h"
 #include "units.h"
 
-enum { RUNTIMES_SHOWN = 20 };
+enum { RUNTIMES_SHOWN = 20, PAUSES_SHOWN = 10 };
 
 static void describe_end(const struct model *model, char *out, size_t size)
 {
@@ -117,6 +117,25 @@ static void print_when(const struct section *section)
 			       run->kernel ? ", kernel " : "", run->kernel ? run->kernel : "",
 			       run->machine ? ", " : "", run->machine ? run->machine : "",
 			       run->cpus ? ", CPUs " : "", run->cpus ? run->cpus : "");
+}
+
+static void print_pauses(const struct section *section)
+{
+	const struct model_run *run = &section->model->run;
+
+	if (!run->n_paused)
+		return;
+	page_paragraph(section->page, STYLE_PLAIN, 2,
+		       "paused for %s of it: all figures are of the other %s",
+		       unit_time((double)run->paused_ns).text,
+		       unit_time((double)(run->duration - run->paused_ns)).text);
+	for (size_t i = 0; i < run->n_paused && i < PAUSES_SHOWN; i++)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 4, "from %s to %s%s",
+			unit_time((double)(run->paused[i].start - run->start)).text,
+			unit_time((double)(run->paused[i].start - run->start + run->paused[i].ns))
+				.text,
+			i + 1 == PAUSES_SHOWN && i + 1 < run->n_paused ? " and later" : "");
 }
 
 static void print_sampling(const struct section *section)
@@ -260,6 +279,7 @@ int section_head(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
 	warn_of_state(section);
 	print_when(section);
+	print_pauses(section);
 	print_merged(section);
 	if (section->model->filter)
 		print_filter(section);

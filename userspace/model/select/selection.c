@@ -492,11 +492,9 @@ bool selection_needs_stacks(const struct filter *filter)
 	return any;
 }
 
-uint64_t selection_time(const struct filter *filter, uint64_t duration)
+uint64_t selection_time(const struct filter *filter, uint64_t from, uint64_t to)
 {
-	uint64_t from = 0, to = duration;
-
-	for (size_t i = 0; i < filter->count; i++) {
+	for (size_t i = 0; filter && i < filter->count; i++) {
 		const struct filter_term *term = &filter->terms[i];
 
 		if (term->key != FILTER_TIME || term->negated)

@@ -69,7 +69,7 @@ bool selection_has_time(const struct filter *filter, uint64_t from, uint64_t to)
 /* Does the filter select by functions or modules, which only events with a stack have? */
 bool selection_needs_stacks(const struct filter *filter);
 
-/* The part of a recording of this duration that the time terms select. */
-uint64_t selection_time(const struct filter *filter, uint64_t duration);
+/* The part of this span that the time terms select; all of it without a filter (NULL). */
+uint64_t selection_time(const struct filter *filter, uint64_t from, uint64_t to);
 
 #endif

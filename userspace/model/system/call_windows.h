@@ -33,6 +33,7 @@ struct window_set {
 	double gaps, gap_squares;
 	double own;             /* CPU time in windows, capped at that of the gap before each */
 	uint64_t recording_end; /* 0: unknown */
+	uint64_t paused;        /* since when it is paused; 0: it is not */
 };
 
 struct call_windows {
@@ -59,6 +60,9 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
  */
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record,
 		     uint64_t *gap);
+
+/* A recording is paused or resumed: the time between is no gap. 0, -ENOMEM or -EBADMSG. */
+int call_windows_pause(struct call_windows *windows, const struct record_paused *record);
 
 /* A recording ended at `end`. 0, -ENOMEM or -EBADMSG. */
 int call_windows_end(struct call_windows *windows, uint64_t recording, uint64_t end);

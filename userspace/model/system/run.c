@@ -91,6 +91,44 @@ void run_recording(struct world *world, const struct record_recording *record)
 		world->model->alloc.period = record->period;
 }
 
+static int add_paused(struct run *run, struct world *world, uint64_t until)
+{
+	struct model_run *out = &world->model->run;
+	struct model_span span = {run->paused, until - run->paused};
+
+	if (!run->paused || until < run->paused)
+		return 0;
+	if (array_reserve(&out->paused, &run->paused_capacity, out->n_paused, sizeof(span)) < 0)
+		return -ENOMEM;
+	out->paused[out->n_paused++] = span;
+	out->paused_ns += span.ns;
+	run->paused = 0;
+	return 0;
+}
+
+/* A file of a series repeats the last state, so a resume may come without a pause. */
+int run_paused(struct run *run, struct world *world, const struct record_paused *record)
+{
+	if (!record->on)
+		return add_paused(run, world, record->time);
+	run->paused = run->paused ? run->paused : record->time;
+	return 0;
+}
+
+/* The part of the recording that the filter selects and that was recorded. */
+static uint64_t recorded(const struct run *run, const struct model_run *out)
+{
+	const struct filter *filter = run->selection ? run->selection->filter : NULL;
+	uint64_t ns = selection_time(filter, 0, out->duration);
+
+	for (size_t i = 0; i < out->n_paused; i++) {
+		uint64_t from = out->paused[i].start - out->start;
+
+		ns -= selection_time(filter, from, from + out->paused[i].ns);
+	}
+	return ns;
+}
+
 void run_clock(struct run *run, const struct record_clock *record)
 {
 	if (run->clock_realtime || record->after < record->before)
@@ -137,9 +175,13 @@ int run_finish(struct run *run, struct world *world)
 	if (!out->start)
 		out->start = run->first_time;
 	out->duration = end > out->start ? end - out->start : 0;
-	out->wall = out->duration;
-	if (run->selection)
-		out->wall = selection_time(run->selection->filter, out->duration);
+	/* Recordings of a merged profile have pauses of their own. */
+	err = add_paused(run, world, end);
+	if (err)
+		return err;
+	if (out->recordings > 1)
+		out->n_paused = out->paused_ns = 0;
+	out->wall = recorded(run, out);
 	if (run->clock_realtime)
 		out->realtime = run->clock_realtime + (out->start - run->clock_monotonic);
 	/* Corrects rounding, and samples of several threads that share their time. */

@@ -23,6 +23,7 @@ struct watch {
 	int signal;
 	bool typed;     /* at a terminal */
 	bool asked;     /* a snapshot was requested */
+	bool paused;    /* a pause was requested */
 	size_t running; /* number of programs */
 	bool ended;     /* the last of them */
 };
@@ -45,6 +46,8 @@ static int watch_signals(struct watch *watch, bool snapshots)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGNAL_PAUSE);
+	sigaddset(&set, SIGNAL_RESUME);
 	if (snapshots)
 		sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
@@ -91,6 +94,7 @@ int watch_open(const struct watch_parts *parts, struct watch **out)
 	if (!watch)
 		return -ENOMEM;
 	watch->signals = watch->timer = -1;
+	watch->paused = parts->paused;
 	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
 	err = watch->epoll < 0 ? -errno : watch_signals(watch, parts->snapshots);
 	if (!err)
@@ -129,6 +133,10 @@ static enum watch_event take_signal(struct watch *watch)
 		watch->asked = true;
 		return WATCH_WORK;
 	}
+	if ((int)info.ssi_signo == SIGNAL_PAUSE || (int)info.ssi_signo == SIGNAL_RESUME) {
+		watch->paused = (int)info.ssi_signo == SIGNAL_PAUSE;
+		return WATCH_WORK;
+	}
 	watch->signal = (int)info.ssi_signo;
 	watch->typed = info.ssi_code == SI_KERNEL;
 	return WATCH_SIGNAL;
@@ -162,6 +170,11 @@ bool watch_take_request(struct watch *watch)
 
 	watch->asked = false;
 	return asked;
+}
+
+bool watch_is_paused(const struct watch *watch)
+{
+	return watch->paused;
 }
 
 int watch_signal(const struct watch *watch)

@@ -3,6 +3,7 @@
 #ifndef GCPROF_WATCH_H
 #define GCPROF_WATCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct watch_parts {
 	const int *pidfds;            /* of the programs; owned by the caller */
 	size_t n_pidfds;              /* 0: ends only by a signal or the duration */
 	bool snapshots;               /* SIGUSR2 requests one */
+	bool paused;                  /* begins paused */
 };
 
 struct watch;
@@ -39,6 +41,11 @@ enum watch_event watch_wait(struct watch *watch, int timeout_ms);
 
 /* Was a snapshot requested since the last call? */
 bool watch_take_request(struct watch *watch);
+
+/* Is the recording to be paused? SIGNAL_PAUSE and SIGNAL_RESUME say so. */
+#define SIGNAL_PAUSE  SIGRTMIN
+#define SIGNAL_RESUME (SIGRTMIN + 1)
+bool watch_is_paused(const struct watch *watch);
 
 /* The last signal, 0: none; was it sent by a terminal, as by Ctrl-C? */
 int watch_signal(const struct watch *watch);

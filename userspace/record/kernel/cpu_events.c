@@ -165,6 +165,12 @@ void cpu_events_draw(struct cpu_events *events, const struct bpf_program *progra
 	draw(events, program, ns, pair, pair);
 }
 
+void cpu_events_enable(const struct cpu_events *events, bool on)
+{
+	for (size_t i = 0; i < events->count; i++)
+		ioctl(events->all[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
 void cpu_events_free(struct cpu_events *events)
 {
 	if (!events)

@@ -4,6 +4,7 @@
 #define GCPROF_CPU_EVENTS_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_program;
@@ -36,6 +37,9 @@ void cpu_events_period(struct cpu_events *events, const struct bpf_program *prog
 
 /* To be called often. After enough ticks, draws new periods for two timers of each CPU, in turn. */
 void cpu_events_draw(struct cpu_events *events, const struct bpf_program *program, uint64_t ns);
+
+/* Stops or resumes all events. */
+void cpu_events_enable(const struct cpu_events *events, bool on);
 
 /* Detaches. NULL is allowed. */
 void cpu_events_free(struct cpu_events *events);

@@ -14,31 +14,10 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
-#include "cpu_events.h"
-#include "gcprof.skel.h"
-
-enum { SYSTEM_LINKS = 24 };
+#include "session_parts.h"
 
 #define SEARCHES_MAX 8 /* programs that fork without end would otherwise keep it busy */
 #define SECOND_NS    UINT64_C(1000000000)
-
-struct session {
-	struct loaded loaded;
-	struct gcprof_bpf *skeleton; /* of `loaded` */
-	bool multi;                  /* all places of a file share one link */
-	struct attach *probes;
-	struct stream_state streams[STREAM_END];
-	struct bpf_link *links[SYSTEM_LINKS];
-	size_t n_links;
-	struct call_tracing calls;
-	struct bpf_link *threads;      /* an iterator: registers existing threads */
-	struct bpf_link *rest, *usage; /* report what is open at the end, or usage so far */
-	struct bpf_link *ran, *cpu;    /* report CPU time, or add it up; NULL: not needed */
-	uint32_t moved;                /* processes moved into the cgroup before the last search */
-	struct cpu_events *cpu_events;
-	struct own_code *own_code;
-	uint64_t frequency; /* of the timers; 0: none */
-};
 
 static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -55,7 +34,7 @@ static void stream_refuse(struct session *session, enum stream stream, const cha
 }
 
 /* Runs an iterator once over all threads of this pid namespace. */
-static int iterate_once(const struct bpf_link *iterator)
+int iterate_once(const struct bpf_link *iterator)
 {
 	char nothing[64];
 	ssize_t n;
@@ -208,6 +187,7 @@ static int attach_process(struct session *session, struct problem *problem)
 		{session->skeleton->progs.target_iterate, &session->threads},
 		{session->skeleton->progs.usage_iterate, &session->usage},
 		{session->skeleton->progs.rest_iterate, &session->rest},
+		{session->skeleton->progs.pause_iterate, &session->pause},
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {

@@ -21,6 +21,7 @@ struct session;
 struct call_tracing {
 	bool counted; /* requested; otherwise only ends of calls are traced, for waits */
 	bool on;
+	bool paused;           /* by session_pause(): resumes with the recording */
 	uint64_t begun, ended; /* last begin and end, ns; 0: never */
 	double path_ns; /* time that tracing adds to each call of the machine, recorded or not */
 	double call_ns; /* time that it adds to a recorded call; set by others */
@@ -133,6 +134,15 @@ int session_trace_calls(struct session *session);
  * the machine down a slower path; so both are detached.
  */
 void session_leave_calls(struct session *session);
+
+/*
+ * Pauses the recording: takes no samples, traces no calls, and leaves out CPU time from the
+ * returned time on. Processes are still followed.
+ */
+uint64_t session_pause(struct session *session);
+
+/* Resumes it, at *time. A negative errno: system calls are not traced, all else is recorded. */
+int session_resume(struct session *session, uint64_t *time);
 
 /* Stops all recording at once; open calls and waits are reported in the rings. */
 void session_stop(struct session *session);

@@ -63,9 +63,10 @@ struct record_options {
 	const char *spool;         /* where profiles wait until they are pushed; or NULL */
 	struct option_list labels; /* of pushed profiles */
 	uint64_t frequency;        /* timer samples per second and CPU; 0: none */
-	uint64_t period;    /* mean bytes between allocation samples; 0: the program's default */
-	uint64_t ceiling;   /* allocation samples per second; 0: no limit */
-	uint64_t duration;  /* ns; 0: until the program ends */
+	uint64_t period;   /* mean bytes between allocation samples; 0: the program's default */
+	uint64_t ceiling;  /* allocation samples per second; 0: no limit */
+	uint64_t duration; /* ns; 0: until the program ends */
+	uint64_t start_paused;
 	const char *rotate; /* as given: the time or size after which a new file begins; or NULL */
 	uint64_t rotate_ns, rotate_bytes; /* 0: never */
 	uint64_t rotate_limit;            /* bytes of all its files; 0: unlimited */

@@ -37,6 +37,7 @@ struct counters {
 	const struct call_tracing *tracing; /* NULL: calls are always traced */
 	uint64_t windows_end;               /* end of the windows in the profile */
 	uint64_t gaps_ns;                   /* untraced time up to then */
+	uint64_t paused;                    /* when the recording was paused; 0: it is not */
 	uint64_t own[LOSS_MAX];             /* losses counted by the recorder */
 	uint64_t written[LOSS_MAX];         /* values in the profile */
 	struct map *calls;                  /* struct syscall_key: count last written */
@@ -283,14 +284,26 @@ int counters_put_calls(struct counters *counters)
 	return put_calls(counters, clock_now());
 }
 
+void counters_pause(struct counters *counters, uint64_t time)
+{
+	counters->paused = time;
+}
+
+void counters_resume(struct counters *counters, uint64_t time)
+{
+	if (counters->windows_end)
+		counters->windows_end += time - counters->paused;
+	counters->paused = 0;
+}
+
 int counters_put(struct counters *counters)
 {
 	struct record record = {.kind = RECORD_clock, .clock = clock_read()};
-	uint64_t now = clock_now(), untraced;
+	uint64_t now = clock_now(), until = counters->paused ? counters->paused : now, untraced;
 	int err = profile_writer_put(counters->writer, &record);
 
 	err = err ? err : put_calls(counters, now);
-	untraced = counters->gaps_ns + (counters->windows_end ? now - counters->windows_end : 0);
+	untraced = counters->gaps_ns + (counters->windows_end ? until - counters->windows_end : 0);
 	counters_set_loss(counters, LOSS_SYSCALLS_UNTRACED, (untraced + 999999) / 1000000);
 	return err ? err : put_losses(counters, now);
 }

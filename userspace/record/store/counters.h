@@ -28,6 +28,10 @@ int counters_put(struct counters *counters);
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing);
 int counters_put_calls(struct counters *counters);
 
+/* The recording is paused or resumed: the time between counts as neither traced nor untraced. */
+void counters_pause(struct counters *counters, uint64_t time);
+void counters_resume(struct counters *counters, uint64_t time);
+
 /* The last counters_put(): counts what can no longer be written as lost. */
 int counters_finish(struct counters *counters);
 

@@ -54,6 +54,7 @@ void store_free(struct store *store)
 {
 	if (!store)
 		return;
+	buffer_free(&store->pauses);
 	frame_names_free(store->names);
 	composer_free(store->composer);
 	stack_keys_free(store->keys);
@@ -246,6 +247,62 @@ static int count(struct store *store, const struct event_header *event, int err)
 	}
 }
 
+struct pause {
+	uint64_t begin, end;
+};
+
+int store_pause(struct store *store, uint64_t time, bool on)
+{
+	const struct record record = {.kind = RECORD_paused, .paused = {.time = time, .on = on}};
+	const struct pause pause = {time, UINT64_MAX};
+	struct pause *last;
+
+	if (on && buffer_append(&store->pauses, &pause, sizeof(pause)))
+		return -ENOMEM;
+	last = (struct pause *)(void *)(store->pauses.data + store->pauses.size) - 1;
+	last->end = on ? UINT64_MAX : time;
+	return profile_writer_put(store->writer, &record);
+}
+
+static bool was_paused(const struct store *store, uint64_t time)
+{
+	const struct pause *all = (const void *)store->pauses.data;
+	size_t i = store->pauses.size / sizeof(*all);
+
+	while (i && all[i - 1].begin > time)
+		i--;
+	return i && time < all[i - 1].end;
+}
+
+/* Is it a sample or collection of a pause? A collection belongs to the time when it began. */
+static bool is_left_out(const struct store *store, const struct incoming *in)
+{
+	const struct event_gc_begin *begin = (const void *)in->header;
+	const struct event_gc_end *end = (const void *)in->header;
+	bool paused = was_paused(store, in->header->time), left_out;
+
+	switch (in->header->code) {
+	case EVENT_gc_begin:
+		if (paused)
+			in->process->left_out = begin->heap ^ begin->cycle << 32;
+		return paused;
+	case EVENT_gc_end:
+		left_out = in->process->left_out == (end->heap ^ end->cycle << 32);
+		if (left_out)
+			in->process->left_out = 0;
+		return left_out;
+	case EVENT_alloc:
+	case EVENT_sample:
+	case EVENT_period:
+	case EVENT_phase:
+	case EVENT_gc_summary:
+	case EVENT_gc_cycle:
+		return paused;
+	default:
+		return false;
+	}
+}
+
 int store_event(struct store *store, const struct event_header *event)
 {
 	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
@@ -259,6 +316,8 @@ int store_event(struct store *store, const struct event_header *event)
 	size = kinds[event->code].size;
 	in.tail = (struct bytes){(const char *)event + size, event->size - size};
 	err = identify(store, &in);
+	if (!err && store->pauses.size && is_left_out(store, &in))
+		return 0;
 	return count(store, event, err ? err : kinds[event->code].store(store, &in));
 }
 

@@ -58,6 +58,9 @@ void store_meet_end(struct store *store, uint64_t process);
 /* A report of an interpreted function, for the names of its frames. */
 void store_meet_bytecode(struct store *store, const struct event_header *event, size_t size);
 
+/* The recording is paused or resumed. What programs report of the time between is not stored. */
+int store_pause(struct store *store, uint64_t time, bool on);
+
 /* The exact totals of one system call in one process; -ENOENT if no event has named the process
  * yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,

@@ -14,6 +14,9 @@
 #include "../../util/log.h"
 #include "../../../gc/provider/frame.h"
 
+/* With this period there are no samples. The row stays, so that names and outcomes are reported. */
+#define NO_SAMPLES (UINT64_C(1) << 40)
+
 enum { BLOCKS_MAX = 3000 }; /* fits into the opener's queue */
 
 #define END_NS     UINT64_C(10000000000) /* to remove all rows */
@@ -26,10 +29,11 @@ struct block {
 	struct event_mmap mapping;
 	struct opener_memory order; /* its location, and the pending request */
 	bool busy;                  /* a request is pending */
-	bool joined;                /* it has our row, with `ceiling` */
+	bool joined;                /* it has our row, with `ceiling` and `paused` */
 	bool leaves;                /* our row is to be removed */
 	int err;                    /* why it has no row */
 	uint64_t ceiling;
+	bool paused;
 	uint64_t asked; /* begin of the pending request, ns */
 };
 
@@ -38,6 +42,7 @@ struct control {
 	struct control_options options;
 	struct block *blocks;
 	size_t count;
+	bool paused;
 	control_joined *visitor;
 	void *context;
 };
@@ -70,7 +75,7 @@ static void block_send(struct block *block, enum opener_change change)
 	block->order.change = change;
 	block->order.request = (struct gcprof_request){
 		.recorder = (uint32_t)getpid(),
-		.period = options->period,
+		.period = block->control->paused ? NO_SAMPLES : options->period,
 		.ceiling = options->ceiling,
 		.flags = options->flags,
 	};
@@ -87,7 +92,8 @@ static void block_step(struct block *block)
 	if (block->leaves && block->joined)
 		block_send(block, OPENER_LEAVE);
 	else if (!block->leaves &&
-		 (!block->joined || block->ceiling != block->control->options.ceiling))
+		 (!block->joined || block->ceiling != block->control->options.ceiling ||
+		  block->paused != block->control->paused))
 		block_send(block, OPENER_JOIN);
 }
 
@@ -104,6 +110,7 @@ static void block_done(void *context, const struct opener_result *result)
 	block->err = result->err;
 	block->joined = joins && !result->err;
 	block->ceiling = block->order.request.ceiling;
+	block->paused = block->order.request.period == NO_SAMPLES;
 	if (!result->err)
 		block->order.started = result->block.started;
 	if (result->block.freed && !result->err)
@@ -199,6 +206,7 @@ int control_forked(struct control *control, const struct process *child)
 		own->mapping.header.tid = own->order.pid = child->proc_pid;
 		own->joined = block->joined;
 		own->ceiling = block->ceiling;
+		own->paused = block->paused;
 		block_step(own);
 	}
 	return err;
@@ -225,12 +233,23 @@ uint64_t control_pending(const struct control *control, uint64_t now)
 	return first;
 }
 
+static void blocks_step(struct control *control)
+{
+	for (struct block *block = control->blocks; block; block = block->next)
+		block_step(block);
+}
+
 size_t control_ceiling(struct control *control, uint64_t ceiling)
 {
 	control->options.ceiling = ceiling;
-	for (struct block *block = control->blocks; block; block = block->next)
-		block_step(block);
+	blocks_step(control);
 	return control->count;
+}
+
+void control_pause(struct control *control, bool on)
+{
+	control->paused = on;
+	blocks_step(control);
 }
 
 int control_state(const struct control *control, uint32_t proc_pid)

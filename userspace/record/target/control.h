@@ -61,6 +61,9 @@ uint64_t control_pending(const struct control *control, uint64_t now);
 /* Sets another ceiling in all programs, as in struct gcprof_request. Returns their number. */
 size_t control_ceiling(struct control *control, uint64_t ceiling);
 
+/* Stops sampling in all programs, or resumes it. Names and outcomes are still reported. */
+void control_pause(struct control *control, bool on);
+
 /* How many control blocks of a process (pid in /proc here) have our row. If none, the reason: a
  * negative errno, or 0: it has no control block. */
 int control_state(const struct control *control, uint32_t proc_pid);

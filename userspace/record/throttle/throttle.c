@@ -180,6 +180,17 @@ int throttle_timeout(const struct throttle *throttle, int ms)
 	return throttle->next > now ? (int)((throttle->next - now + MS_NS - 1) / MS_NS) : 0;
 }
 
+void throttle_skip(struct throttle *throttle, uint64_t ns)
+{
+	struct controller *controller = &throttle->controller;
+
+	throttle->next += ns;
+	controller->time += ns;
+	controller->second += ns;
+	if (controller->windows)
+		controller->until += ns;
+}
+
 int throttle_begin(struct throttle *throttle)
 {
 	double cpus = fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1);

@@ -80,6 +80,9 @@ int throttle_begin(struct throttle *throttle);
 /* How long to sleep until throttle_step() is due, at most `ms`. */
 int throttle_timeout(const struct throttle *throttle, int ms);
 
+/* Time during which the recording was paused, ns, does not count. */
+void throttle_skip(struct throttle *throttle, uint64_t ns);
+
 /* Does what is due. A negative errno means that the profile cannot be written. */
 int throttle_step(struct throttle *throttle);
 

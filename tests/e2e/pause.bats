@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# pause.bats: pause, resume and --start-paused: what is recorded is what happened outside of the pauses.
+# Parallel: the recorders are addressed by their numbers.
+
+load common
+
+setup_file() {
+	gcc -O1 -I"$ROOT/gc" "$BATS_TEST_DIRNAME/programs/paced.c" "$BUILD/libgcprof-gc.a" \
+		"$BUILD/libgcprof-provider.a" -lm -lpthread -o "$BATS_FILE_TMPDIR/paced"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	ln -s "$BATS_FILE_TMPDIR/paced" paced
+}
+
+# Starts a recorder: $recorder. Its messages go to record.log, the program's output to out.
+begin() { # OPTION... -- COMMAND...
+	need_root
+	"$GCPROF" record --max-overhead 100 "$@" >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+}
+
+# Asks for a pause or resume, and waits until the recorder says for the nth time that it did.
+ask_for() { # pause|resume NTH
+	"$GCPROF" "$1" "$recorder"
+	wait_until has_said "^gcprof: $1d" "$2"
+}
+
+has_said() { # PATTERN COUNT
+	[ "$(grep -c "$1" record.log)" -ge "$2" ]
+}
+
+is_recording() { # PARENT [NAME]
+	pgrep -P "$1" -x "${2:-paced}" >/dev/null
+}
+
+# What a column of the program's own lines grew by outside of the pauses: they are in "from to" lines.
+outside() { # COLUMN
+	"$GCPROF" info --json gcprof.data | jq -r '.paused[] | "\(.start_ns) \(.start_ns + .duration_ns)"' >pauses
+	awk -v column="$1" 'function at(time,   i) {
+			for (i = 1; i < n && times[i + 1] <= time; i++);
+			if (i == n || time <= times[1]) return values[i]
+			return values[i] + (values[i + 1] - values[i]) * (time - times[i]) / (times[i + 1] - times[i])
+		}
+		NR == FNR {times[++n] = $1; values[n] = $column; next}
+		{sum -= at($2) - at($1)}
+		END {printf "%.0f\n", sum + values[n] - values[1]}' out pauses
+}
+
+# Fails if two numbers differ by more than so many per cent.
+close_to() { # WHAT VALUE TRUTH PERCENT
+	echo "$1: $2, truth $3"
+	jq -ne "($2 - $3 | fabs) <= $3 * $4 / 100" >/dev/null
+}
+
+agrees() { # PERCENT_OF_CALLS
+	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" "$1"
+	close_to bytes "$(ask .alloc.bytes.estimate)" "$(outside 3)" 8
+	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 5
+}
+
+@test "calls, allocation and CPU time are those outside of the pauses" {
+	for options in '--max-overhead off' '--max-overhead 100'; do
+		begin $options -R 4K -- ./paced 5
+		wait_until is_recording "$recorder"
+		sleep 1
+		ask_for pause 1
+		sleep 1
+		ask_for resume 1
+		sleep 1
+		ask_for pause 2
+		sleep 0.5
+		ask_for resume 2
+		wait "$recorder"
+		cat record.log
+		read_report gcprof.data
+		agrees 3
+		holds '(.paused | length) == 2 and .paused_ns > 1400000000 and
+			.selected_ns == .duration_ns - .paused_ns and .syscall_untraced_ns == 0'
+		# No sample and no collection is within a pause.
+		"$GCPROF" dump gcprof.data | jq -s --argjson paused "$(ask '.paused | tojson')" '[.[] |
+			select(.record == ("cpu", "alloc", "syscall", "gc_begin", "period")) | .time] as $times |
+			[$paused[] | . as $pause | $times[] | select(. > $pause.start_ns and
+				. < $pause.start_ns + $pause.duration_ns)] | length' >within
+		same 'events in pauses' "$(cat within)" 0
+	done
+	"$GCPROF" report gcprof.data >text
+	grep -q '^ *paused for .* of it: all figures are of the other' text
+	"$GCPROF" info gcprof.data | grep -q '^paused  *[0-9.]* s from [0-9.]* s on'
+	"$GCPROF" export -f firefox -o out.json gcprof.data
+	same markers "$(jq '[.. | objects | select(.type? == "GcprofPaused")] | length' <(zcat out.json))" 2
+}
+
+@test "--start-paused: nothing is recorded before the resume, all names are there after it" {
+	begin --start-paused -R 4K -- ./paced 3
+	wait_until is_recording "$recorder"
+	sleep 1
+	ask_for resume 1
+	wait "$recorder"
+	agrees 3
+	holds '.paused[0].start_ns - .start_ns < 1000000000 and (.paused | length) == 1'
+	holds '[.alloc.types[].name] == ["object"] and .threads[0].name == "paced"'
+	holds '[.functions[].name] | index("step")'
+}
+
+@test "--start-paused without a resume: a valid profile that says so" {
+	begin --start-paused -- ./paced 1
+	wait "$recorder"
+	grep -q 'recorded 0\.[0-9]* s (and paused for' record.log
+	holds '.state == "complete" and .paused_ns > 900000000 and .alloc.samples == 0 and .cpu.samples == 0 and
+		.cpu.on_cpu_ns < 20000000 and .gc.minor.count == 0'
+	holds '[.syscalls[] | select(.name == "getppid")] == []'
+	"$GCPROF" report gcprof.data | grep -q 'paused for'
+}
+
+@test "what begins during a pause is recorded after it: processes, programs, libraries" {
+	cat >run <<-END
+		#!/bin/sh
+		sleep 2
+		./paced 4
+	END
+	chmod +x run
+	begin -R 4K -- ./run
+	wait_until is_recording "$recorder" run
+	ask_for pause 1
+	wait_until is_recording "$(pgrep -P "$recorder" -x run)" paced
+	sleep 1
+	ask_for resume 1
+	wait "$recorder"
+	agrees 3
+	holds '[.alloc.types[].name] == ["object"] and ([.threads[] | select(.name == "paced")] | length) == 1'
+	holds '[.functions[].name] | index("step")'
+}
+
+@test "a pause or resume that changes nothing, and requests by the program's number" {
+	begin -- ./paced 4
+	wait_until is_recording "$recorder"
+	program=$(pgrep -P "$recorder" -x paced)
+	"$GCPROF" resume "$recorder"
+	"$GCPROF" pause "$program"
+	wait_until has_said 'paused; to resume' 1
+	"$GCPROF" pause "$program"
+	"$GCPROF" pause "$recorder"
+	sleep 0.3
+	"$GCPROF" resume "$program"
+	wait_until has_said 'resumed after' 1
+	"$GCPROF" resume "$program"
+	wait "$recorder"
+	holds '(.paused | length) == 1'
+	same pauses "$(grep -c 'paused; to resume' record.log)" 1
+}
+
+@test "another user can pause no recorder, and nobody another process" {
+	begin -- ./paced 3
+	wait_until is_recording "$recorder"
+	cp "$GCPROF" gcprof
+	chmod -R a+rX . "$BATS_TEST_TMPDIR"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups "$GCPROF" pause "$recorder"
+	same status "$status" 1
+	grep -q 'it belongs to another user: use sudo' <<<"$output"
+	run "$GCPROF" pause $$
+	same status "$status" 1
+	grep -q 'not a gcprof record' <<<"$output"
+	run "$GCPROF" pause x
+	same status "$status" 2
+	wait "$recorder"
+	holds '.paused == []'
+}
+
+@test "a recorder that is killed while it is paused leaves a readable profile" {
+	begin -- ./paced 30
+	wait_until is_recording "$recorder"
+	program=$(pgrep -P "$recorder" -x paced)
+	started+=("$program")
+	sleep 1
+	ask_for pause 1
+	sleep 1.5
+	kill -KILL "$recorder"
+	wait "$recorder" || true
+	kill -KILL "$program"
+	"$GCPROF" report gcprof.data >text || true
+	grep -q 'paused for' text
+	holds '(.paused | length) == 1 and .cpu.samples > 50'
+}
+
+@test "--rotate: a pause that goes on in the next file is in both" {
+	begin --rotate 1s -- ./paced 5
+	wait_until is_recording "$recorder"
+	sleep 0.5
+	ask_for pause 1
+	sleep 2
+	ask_for resume 1
+	wait "$recorder"
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 3 ]
+	holds '.paused | length == 1' "${files[1]}"
+	holds '.paused_ns == .duration_ns and .cpu.samples == 0' "${files[1]}"
+	"$GCPROF" merge -o gcprof.data "${files[@]}"
+	holds '(.paused | length) == 1 and .paused_ns > 1900000000'
+	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" 3
+	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 5
+}
