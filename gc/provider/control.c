@@ -35,6 +35,7 @@ struct asked control_asked(void)
 {
 	struct asked asked = {0};
 	uint64_t period_latest = 0, ceiling_latest = 0;
+	bool none = false, samples = false;
 
 	for (size_t i = 0; i < GCPROF_RECORDERS_MAX; i++) {
 		const struct gcprof_request *row = &gcprof_control.requests[i];
@@ -42,9 +43,16 @@ struct asked control_asked(void)
 
 		if (!__atomic_load_n(&row->recorder, __ATOMIC_RELAXED))
 			continue;
+		if (__atomic_load_n(&row->period, __ATOMIC_RELAXED) == GCPROF_NO_SAMPLES) {
+			none = true;
+			continue;
+		}
+		samples = true;
 		take(&row->period, generation, &period_latest, &asked.period);
 		take(&row->ceiling, generation, &ceiling_latest, &asked.ceiling);
 		asked.flags |= __atomic_load_n(&row->flags, __ATOMIC_RELAXED);
 	}
+	if (none && !samples)
+		asked.period = GCPROF_NO_SAMPLES;
 	return asked;
 }

@@ -73,6 +73,9 @@ enum gcprof_request_flags {
 	GCPROF_EACH_COLLECTION = 1, /* gc_begin and gc_end of each, no sums */
 };
 
+/* The period of a recorder that wants no samples now: it counts only if no other one asks. */
+#define GCPROF_NO_SAMPLES (UINT64_C(1) << 40)
+
 /* The request of one recorder. Three fields identify it: once it is gone, another recorder frees
  * the row. */
 struct gcprof_request {
@@ -80,7 +83,7 @@ struct gcprof_request {
 	uint32_t space;      /* inode of its pid namespace */
 	uint64_t started;    /* its start time, clock ticks after boot */
 	uint64_t generation; /* of its last change: if several ask, the last one wins */
-	uint64_t period;     /* mean bytes between samples; 0: any */
+	uint64_t period;     /* mean bytes between samples; 0: any; GCPROF_NO_SAMPLES */
 	uint64_t ceiling;    /* samples a second and provider, UINT64_MAX: none; 0: any */
 	uint64_t flags;      /* enum gcprof_request_flags */
 };

@@ -389,6 +389,35 @@ TEST(b8_periods_are_checked_and_any_number_will_do)
 	}
 }
 
+static uint64_t period_with(struct fixture *f, uint64_t paused, uint64_t other)
+{
+	const struct gcprof_request none = {.recorder = 0};
+
+	gcprof_control.requests[0] =
+		(struct gcprof_request){.recorder = 1, .generation = 9, .period = paused};
+	gcprof_control.requests[1] = none;
+	if (other != UINT64_MAX)
+		gcprof_control.requests[1] =
+			(struct gcprof_request){.recorder = 2, .generation = 8, .period = other};
+	gcprof_control.generation++;
+	gc_collect(f->thread, GC_COLLECT_MINOR);
+	gcprof_control.requests[0] = gcprof_control.requests[1] = none;
+	gcprof_control.generation++;
+	return f->heap->provider->period;
+}
+
+TEST(a_paused_recorder_leaves_samples_to_others)
+{
+	struct fixture f;
+
+	seen_open(&f, FIXED, 4096);
+	CHECK_EQ(period_with(&f, GCPROF_NO_SAMPLES, UINT64_MAX), GCPROF_NO_SAMPLES);
+	CHECK_EQ(period_with(&f, GCPROF_NO_SAMPLES, 5000), 5000);
+	CHECK_EQ(period_with(&f, GCPROF_NO_SAMPLES, 0), 4096);
+	CHECK_EQ(period_with(&f, 6000, 5000), 6000);
+	fixture_close(&f);
+}
+
 /* Without a profiler: only what the thread drew when it was attached. */
 static int64_t first_gap(uint64_t seed, uint64_t period)
 {

@@ -14,9 +14,6 @@
 #include "../../util/log.h"
 #include "../../../gc/provider/frame.h"
 
-/* With this period there are no samples. The row stays, so that names and outcomes are reported. */
-#define NO_SAMPLES (UINT64_C(1) << 40)
-
 enum { BLOCKS_MAX = 3000 }; /* fits into the opener's queue */
 
 #define END_NS     UINT64_C(10000000000) /* to remove all rows */
@@ -75,7 +72,8 @@ static void block_send(struct block *block, enum opener_change change)
 	block->order.change = change;
 	block->order.request = (struct gcprof_request){
 		.recorder = (uint32_t)getpid(),
-		.period = block->control->paused ? NO_SAMPLES : options->period,
+		/* The row stays, so that names and outcomes are reported. */
+		.period = block->control->paused ? GCPROF_NO_SAMPLES : options->period,
 		.ceiling = options->ceiling,
 		.flags = options->flags,
 	};
@@ -110,7 +108,7 @@ static void block_done(void *context, const struct opener_result *result)
 	block->err = result->err;
 	block->joined = joins && !result->err;
 	block->ceiling = block->order.request.ceiling;
-	block->paused = block->order.request.period == NO_SAMPLES;
+	block->paused = block->order.request.period == GCPROF_NO_SAMPLES;
 	if (!result->err)
 		block->order.started = result->block.started;
 	if (result->block.freed && !result->err)
