@@ -27,8 +27,7 @@ setup() {
 }
 
 objects() { # COMMAND...
-	record -R 16K --agent python -- "$@" || { cat out record.log; return 1; }
-	grep -q 'nothing lost' record.log
+	record -R 16K --agent python -- "$@" && grep -q 'nothing lost' record.log || { cat out record.log; return 1; }
 }
 
 # A type has the bytes that the program says. Within 2.4 of the interval's halves: one run in
