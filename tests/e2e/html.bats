@@ -117,7 +117,7 @@ said() { # LINE
 	same rows "$(said 2)" true
 	same focus "$(said 3)" '"search"'
 	browse '#search=%2F%5Emain%24%2F' eval '$("found").textContent'
-	[[ $(said 1) == *'in 1 functions'* ]]
+	[[ $(said 1) == *'in 1 function"' ]]
 	browse '#search=%2F(' eval '$("found").textContent'
 	same fault "$(said 1)" '"invalid regular expression"'
 }
@@ -178,7 +178,7 @@ C
 		eval '$("title").textContent' eval '$("found").textContent' eval 'report.threads.some(t => t.name === "<!--<script>")'
 	same elements "$(said 1)" '[2,0]'
 	said 2 | jq -e --arg evil "./hostile $evil --><b>" '. == $evil'
-	said 3 | jq -e 'test("^[0-9.]+% .* in 1 functions")'
+	said 3 | jq -e 'test("^[0-9.]+% .* in 1 function$")'
 	same thread "$(said 4)" true
 }
 

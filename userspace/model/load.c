@@ -274,6 +274,7 @@ void model_free(struct model *model)
 	if (!model)
 		return;
 	free(model->run.command);
+	free(model->run.paused);
 	free(model->run.command_line);
 	free(model->streams);
 	free(model->losses);

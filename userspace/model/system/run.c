@@ -101,7 +101,6 @@ static int add_paused(struct run *run, struct world *world, uint64_t until)
 	if (array_reserve(&out->paused, &run->paused_capacity, out->n_paused, sizeof(span)) < 0)
 		return -ENOMEM;
 	out->paused[out->n_paused++] = span;
-	out->paused_ns += span.ns;
 	run->paused = 0;
 	return 0;
 }
@@ -113,6 +112,26 @@ int run_paused(struct run *run, struct world *world, const struct record_paused 
 		return add_paused(run, world, record->time);
 	run->paused = run->paused ? run->paused : record->time;
 	return 0;
+}
+
+/* Leaves of the pauses what lies within the recording and after the one before. */
+static void clip_paused(struct model_run *out)
+{
+	uint64_t from = out->start, end = out->start + out->duration;
+	size_t n = 0;
+
+	for (size_t i = 0; i < out->n_paused; i++) {
+		uint64_t begin = out->paused[i].start, until = begin + out->paused[i].ns;
+
+		begin = begin < from ? from : begin;
+		until = until > end ? end : until;
+		if (until <= begin)
+			continue;
+		out->paused[n++] = (struct model_span){begin, until - begin};
+		out->paused_ns += until - begin;
+		from = until;
+	}
+	out->n_paused = n;
 }
 
 /* The part of the recording that the filter selects and that was recorded. */
@@ -180,7 +199,8 @@ int run_finish(struct run *run, struct world *world)
 	if (err)
 		return err;
 	if (out->recordings > 1)
-		out->n_paused = out->paused_ns = 0;
+		out->n_paused = 0;
+	clip_paused(out);
 	out->wall = recorded(run, out);
 	if (run->clock_realtime)
 		out->realtime = run->clock_realtime + (out->start - run->clock_monotonic);
