@@ -82,7 +82,7 @@ in_both() { # CONDITION FILE OTHER
 
 @test "merged files of --rotate agree with a recorder that does not rotate" {
 	need_root
-	"$WORKLOADS/churn" --seconds 60 >out 3>&- &
+	"$WORKLOADS/churn" --threads 2 --seconds 60 >out 3>&- &
 	program=$!
 	started+=("$program")
 	"$GCPROF" record -v --max-overhead 100 --syscall-rate 1000000 --off-cpu -o whole.data -p "$program" \
