@@ -91,7 +91,7 @@ make_in_root() {
 	source "$ROOT/tools/completion.bash"
 	COMP_WORDS=(gcprof re) COMP_CWORD=1
 	_gcprof
-	same verbs "${COMPREPLY[*]}" 'record report'
+	same verbs "${COMPREPLY[*]}" 'record resume report'
 	COMP_WORDS=(gcprof record --dur) COMP_CWORD=2
 	_gcprof
 	same options "${COMPREPLY[*]}" --duration
