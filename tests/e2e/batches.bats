@@ -39,11 +39,13 @@ record_alone() { # NAME ARGUMENT...
 	done
 	needs_nobody_else is_its_own batched
 	needs_nobody_else is_its_own single
-	for what in '.alloc | del(.types)' '[.alloc.types[] | {name, samples, bytes, survived}]' \
+	for what in .streams.alloc.lost '.alloc | del(.types)' '[.alloc.types[] | {name, samples, bytes, survived}]' \
 		'[.functions[] | {name, alloc_self_bytes, alloc_total_bytes, survived_bytes} |
-			select(.alloc_total_bytes > 0 and (.name | startswith("_") | not))] | sort_by(.name)' \
-		.streams.alloc.lost; do
-		same "$what" "$(jq -c "$what" batched.json)" "$(jq -c "$what" single.json)"
+			select(.alloc_total_bytes > 0 and (.name | startswith("_") | not))] | sort_by(.name)'; do
+		same "$what" "$(jq -c "$what" batched.json)" "$(jq -c "$what" single.json)" || {
+			"$GCPROF" info batched.data
+			return 1
+		}
 	done
 	same lost "$(jq .streams.alloc.lost batched.json)" 0
 	# Those of the first moments, before there are unwind rows, may not be complete.
