@@ -14,56 +14,16 @@
 #include "../world/arena.h"
 #include "../world/fibers.h"
 #include "../world/world.h"
-
-/* Functions that start threads and programs, and call the program's entry functions. */
-static const char *const starters[] = {
-	"__clone3",
-	"__libc_start_call_main",
-	"__libc_start_main",
-	"__libc_start_main_impl",
-	"_start",
-	"clone",
-	"clone3",
-	"java.lang.Thread.run",
-	"java.lang.Thread.runWith",
-	"runtime.goexit",
-	"runtime.goexit.abi0",
-	"runtime.main",
-	"runtime.mstart",
-	"runtime.mstart.abi0",
-	"runtime.mstart0",
-	"runtime.mstart1",
-	"start_thread",
-	"thread_native_entry",
-};
+#include "function_sums.h"
 
 /* Runtimes that move their fibers between threads. */
 static const char *const movers[] = {"go"};
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, *(const char *const *)b);
-}
-
-/* Ignores the argument list in Java's names. */
-static bool is_starter(const char *name)
-{
-	char plain[64];
-	size_t size = strcspn(name, "(");
-
-	if (size >= sizeof(plain))
-		return false;
-	memcpy(plain, name, size);
-	plain[size] = 0;
-	return bsearch(plain, starters, sizeof(starters) / sizeof(*starters), sizeof(*starters),
-		       by_text);
-}
 
 /*
  * Row of the function that the stack began with, plus 1; 0: none. *begun: its caller is one of
  * the starters.
  */
-static uint32_t entry_of(const struct world *world, const bool *starts, uint32_t stack, bool *begun)
+static uint32_t entry_of(const struct world *world, uint32_t stack, bool *begun)
 {
 	const struct functions *functions = &world->functions;
 	const struct tree *tree = &world->tree;
@@ -79,24 +39,21 @@ static uint32_t entry_of(const struct world *world, const bool *starts, uint32_t
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = functions->of_frames[frame->first_function + i];
 
-			*begun = starts[row];
+			*begun = functions->sums[row].starter;
 			entry = *begun ? entry : row + 1;
 		}
 	}
 	return entry;
 }
 
-static void add_cost(const struct world *world, const struct cost *cost, struct model_entry *entry)
+static void add_sums(struct model_entry *entry, const struct sums *sums)
 {
-	const struct stack_life *life = tree_life_of(&world->tree, cost);
-	const struct cost_rest *rest = tree_rest_of(&world->tree, cost);
-
-	entry->cpu_samples += cost->cpu_samples;
-	entry->cpu_ns += (double)cost->cpu_ns;
-	entry->alloc_bytes += life->bytes.value;
-	entry->gc_ns += life->gc_ns;
-	entry->syscall_ns += (double)rest->syscall_ns;
-	entry->off_cpu_ns += (double)rest->off_cpu_ns;
+	entry->cpu_samples += sums->cpu_samples;
+	entry->cpu_ns += (double)sums->cpu_ns;
+	entry->alloc_bytes += sums->bytes.value;
+	entry->gc_ns += sums->gc_ns;
+	entry->syscall_ns += (double)sums->syscall_ns;
+	entry->off_cpu_ns += (double)sums->off_cpu_ns;
 }
 
 static bool costs_something(const struct model_entry *entry)
@@ -106,15 +63,15 @@ static bool costs_something(const struct model_entry *entry)
 }
 
 /* A stack that the runtime switched halfway does not show the entry function. */
-static void count_fiber(const struct world *world, const bool *starts,
-			const struct fiber_stacks *fiber, struct model_entry *all)
+static void count_fiber(const struct world *world, const struct fiber_stacks *fiber,
+			struct model_entry *all)
 {
 	uint32_t entry = 0;
 	bool begun = false;
 
 	for (uint32_t i = 0; i < fiber->count && !begun; i++) {
 		uint32_t found =
-			entry_of(world, starts, tree_shown(&world->tree, fiber->stacks[i]), &begun);
+			entry_of(world, tree_shown(&world->tree, fiber->stacks[i]), &begun);
 
 		entry = begun || !entry ? found : entry;
 	}
@@ -162,29 +119,26 @@ static bool threads_move(const struct model *model)
 int entries_finish(struct world *world, const struct fibers *fibers)
 {
 	const struct functions *functions = &world->functions;
-	const struct tree *tree = &world->tree;
+	const struct cost *no_stack = &world->tree.costs[0];
 	struct model_entry *all = calloc(functions->n_rows + 1, sizeof(*all));
-	bool *starts = calloc(functions->n_rows + 1, sizeof(*starts)), begun = false;
-	int err = -ENOMEM;
+	struct sums none = functions->sums[functions->n_rows].begun;
+	int err;
 
-	if (all && starts) {
-		all[0].name = "(none)";
-		for (size_t i = 0; i < functions->n_rows; i++) {
-			all[i + 1].name = functions->rows[i].name;
-			all[i + 1].module = functions->rows[i].module;
-			starts[i] = is_starter(functions->rows[i].name);
-		}
-		for (size_t i = 0; i < tree->n_costs; i++)
-			if (!tree->unselected || i != tree->unselected)
-				add_cost(world, &tree->costs[i],
-					 &all[entry_of(world, starts, tree->costs[i].stack,
-						       &begun)]);
-		for (size_t i = 0; i < fibers_count(fibers); i++)
-			count_fiber(world, starts, fibers_get(fibers, i), all);
-		err = show(world->model, all, functions->n_rows + 1);
-		world->model->threads_move = threads_move(world->model);
+	if (!all)
+		return -ENOMEM;
+	sums_add_time(&none, &world->tree, no_stack);
+	sums_add_life(&none, tree_life_of(&world->tree, no_stack));
+	all[0].name = "(none)";
+	add_sums(&all[0], &none);
+	for (size_t i = 0; i < functions->n_rows; i++) {
+		all[i + 1].name = functions->rows[i].name;
+		all[i + 1].module = functions->rows[i].module;
+		add_sums(&all[i + 1], &functions->sums[i].begun);
 	}
+	for (size_t i = 0; i < fibers_count(fibers); i++)
+		count_fiber(world, fibers_get(fibers, i), all);
+	err = show(world->model, all, functions->n_rows + 1);
+	world->model->threads_move = threads_move(world->model);
 	free(all);
-	free(starts);
 	return err;
 }

@@ -6,7 +6,7 @@
 struct fibers;
 struct world;
 
-/* Fills the model's rows. Functions must have names. 0 or -ENOMEM. */
+/* Fills the model's rows from the sums of functions. 0 or -ENOMEM. */
 int entries_finish(struct world *world, const struct fibers *fibers);
 
 #endif

@@ -14,10 +14,12 @@
 
 #include "../world/allocating.h"
 #include "../world/world.h"
+#include "starters.h"
 
 /* A node of the path, with the sums of itself and of the callees left so far. */
 struct step {
 	uint32_t node;
+	uint32_t entry; /* row of the function that the path begins with, plus 1; 0: none */
 	struct sums sums;
 };
 
@@ -80,11 +82,15 @@ static struct function_sums *sums_of(const struct walk *walk, const struct frame
 static void enter(struct walk *walk, uint32_t node)
 {
 	const struct frame *frame = frame_of(walk, node);
+	struct step *step = &walk->steps[walk->depth];
 
-	walk->steps[walk->depth++] = (struct step){.node = node};
+	*step = (struct step){.node = node, .entry = walk->depth ? step[-1].entry : 0};
+	walk->depth++;
 	for (uint32_t i = 0; i < frame->n_functions; i++) {
 		struct function_sums *sums = sums_of(walk, frame, i);
 
+		if (!step->entry && !sums->starter && frame->runtime != RUNTIME_KERNEL)
+			step->entry = (uint32_t)(sums - walk->world->functions.sums) + 1;
 		sums->on_path++;
 		if (!walk->work && sums->work) {
 			walk->work = (enum work_kind)sums->work;
@@ -144,14 +150,19 @@ static void add_cost(struct walk *walk, const struct cost *cost)
 	const struct tree *tree = &walk->world->tree;
 	const struct stack_life *life = tree_life_of(tree, cost);
 	struct step *step = &walk->steps[walk->depth - 1];
+	const struct functions *functions = &walk->world->functions;
+	struct sums *begun =
+		&functions->sums[step->entry ? step->entry - 1 : functions->n_rows].begun;
 	uint32_t allocating;
 
 	walk->world->model->cpu.work_ns[walk->work] +=
 		cost->cpu_ns - tree_rest_of(tree, cost)->gc_cpu_ns;
 	sums_add_time(&step->sums, tree, cost);
 	sums_add_time(self_of(walk, step), tree, cost);
+	sums_add_time(begun, tree, cost);
 	if (!cost->life)
 		return;
+	sums_add_life(begun, life);
 	allocating = allocating_stack(&walk->world->tree, cost->stack);
 	while (step->node != allocating)
 		step--;
@@ -171,9 +182,12 @@ int function_sums_make(struct world *world)
 	if (!order || !walk || !world->functions.sums)
 		goto out;
 	walk->world = world;
-	for (size_t i = 0; i < world->functions.n_rows; i++)
-		world->functions.sums[i].work =
-			(uint8_t)runtimes_work(&world->runtimes, world->functions.rows[i].name);
+	for (size_t i = 0; i < world->functions.n_rows; i++) {
+		const char *name = world->functions.rows[i].name;
+
+		world->functions.sums[i].work = (uint8_t)runtimes_work(&world->runtimes, name);
+		world->functions.sums[i].starter = is_starter(name);
+	}
 	for (size_t i = 0; i < n; i++) {
 		tree_prefetch(tree, order, i, n);
 		go_to(walk, tree->costs[order[i]].stack);

@@ -3,6 +3,8 @@
 #ifndef GCPROF_FUNCTION_SUMS_H
 #define GCPROF_FUNCTION_SUMS_H
 
+#include <stdbool.h>
+
 #include "../world/tree.h"
 
 struct world;
@@ -19,13 +21,18 @@ struct function_sums {
 	uint32_t on_path; /* occurrences on the current path of the walk */
 	uint8_t work;     /* enum work_kind that begins with it */
 	uint8_t works;    /* bit set of the kinds of work it occurs in */
+	bool starter;     /* starts threads, fibers or programs (starters.h) */
 	struct sums total, self;
+	struct sums begun; /* of stacks that begin with it */
 };
 
 void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost);
 void sums_add_life(struct sums *sums, const struct stack_life *life);
 
-/* Computes the sums of world->functions, whose rows and frames must exist. 0 or -ENOMEM. */
+/*
+ * Computes the sums of world->functions, whose rows and frames must exist. What begins with no
+ * function is in the entry after the last row. 0 or -ENOMEM.
+ */
 int function_sums_make(struct world *world);
 
 #endif
