@@ -306,3 +306,21 @@ TEST(calls_that_end_in_no_window_have_a_time)
 	model_free(model);
 	synthetic_free(&synthetic);
 }
+
+/* None was made in the windows. */
+TEST(no_call_seen_means_an_unknown_number)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1 * MS);
+	PUT(&synthetic, call_window, .begin = 1 * MS, .end = 2 * MS);
+	PUT(&synthetic, call_window, .begin = 90 * MS, .end = 91 * MS);
+	synthetic_end(&synthetic, 100 * MS);
+	model = synthetic_model(&synthetic);
+	CHECK(model->tracing.gaps);
+	CHECK(model_calls_unknown(model));
+	model_free(model);
+	synthetic_free(&synthetic);
+}

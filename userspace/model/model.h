@@ -274,6 +274,15 @@ struct model {
 	struct arena *arena; /* private; owns the strings */
 };
 
+/* Whether system calls were made of which none was seen: their number is unknown, not 0. */
+static inline bool model_calls_unknown(const struct model *model)
+{
+	if (model->n_syscalls)
+		return false;
+	return model->calls_left_out > 0 ||
+	       (model->tracing.gaps && (!model->filter || model->calls_untraced));
+}
+
 /* NULL is allowed. */
 void model_free(struct model *model);
 

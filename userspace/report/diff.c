@@ -124,6 +124,8 @@ static struct estimate widest(const struct estimate *a, const struct estimate *b
 /* An estimate if system calls were not always traced; otherwise exact. */
 static struct estimate calls_of(const struct model *model)
 {
+	if (model_calls_unknown(model))
+		return (struct estimate){.high = INFINITY};
 	return model->tracing.estimated ? model->tracing.count
 					: exactly((double)model->syscall_count);
 }
@@ -134,6 +136,8 @@ static struct estimate calls_time_of(const struct model *model)
 	struct estimate time;
 	double squares = 0;
 
+	if (model_calls_unknown(model))
+		return (struct estimate){.high = INFINITY};
 	for (size_t i = 0; i < model->n_syscalls; i++)
 		squares += model->syscalls[i].squares;
 	time = total_of((double)model->syscall_ns, squares);
@@ -394,7 +398,7 @@ int diff_make(const struct model *before, const struct model *after, struct diff
 		error = make_table(diff, &diff->types, DIFF_BYTES, "alloc", gather_types, no_bytes);
 	if (!error)
 		error = make_table(diff, &diff->sites, DIFF_TIME, "alloc", gather_sites, nothing);
-	if (!error)
+	if (!error && !model_calls_unknown(before) && !model_calls_unknown(after))
 		error = make_table(diff, &diff->syscalls, DIFF_TIME, "syscall", gather_syscalls,
 				   nothing);
 	return error;

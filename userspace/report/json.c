@@ -356,13 +356,16 @@ static void put_run(json_t *object, const struct model *model)
 		 model->tracing.gaps ? json_count(model->tracing.traced_ns) : json_null());
 	json_put(object, "syscall_untraced_ns", json_count(model->tracing.untraced_ns));
 	json_put(object, "syscalls_left_out",
-		 model->calls_left_out > 0 ? json_whole(model->calls_left_out) : json_count(0));
+		 model->calls_left_out > 0    ? json_whole(model->calls_left_out)
+		 : model_calls_unknown(model) ? json_null()
+					      : json_count(0));
 	json_put(object, "syscalls_without_stack",
 		 model->calls_stackless > 0 ? json_whole(model->calls_stackless) : json_count(0));
 	json_put(object, "syscalls_left_out_why",
-		 model->calls_left_out <= 0 ? json_null()
-		 : model->calls_untraced    ? json_string("not traced")
-					    : json_string("not recorded individually"));
+		 !model_calls_unknown(model) && model->calls_left_out <= 0 ? json_null()
+		 : model->calls_untraced || model->calls_left_out <= 0
+			 ? json_string("not traced")
+			 : json_string("not recorded individually"));
 	json_put(object, "runtimes", json_runtimes(model));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));

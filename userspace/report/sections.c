@@ -191,7 +191,8 @@ static void note_tracing(const struct section *section)
 		       unit_time((double)tracing->traced_ns).text,
 		       unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text,
 		       unit_percent(model_coverage(tracing)).text,
-		       tracing->estimated
+		       !section->model->n_syscalls ? ""
+		       : tracing->estimated
 			       ? "~ marks estimates for the whole time, ± shows how far the count "
 				 "may be off; p50, p99 and max cover the traced calls."
 			       : "A profile of this old version does not allow estimates: only the "
@@ -248,7 +249,9 @@ int section_syscalls(const struct section *section)
 	note_tracing(section);
 	if (!model->n_syscalls) {
 		if (model->calls_left_out <= 0)
-			page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+			page_paragraph(section->page, STYLE_PLAIN, 2, "%s",
+				       model_calls_unknown(model) ? "None was made then."
+								  : "None.");
 		return 0;
 	}
 	table = table_create(columns, N_COLUMNS(columns));

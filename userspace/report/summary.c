@@ -447,8 +447,14 @@ static void print_syscalls(const struct section *section, FILE *out)
 
 	if (!is_recorded(section, "syscall"))
 		return;
-	if (model->calls_left_out > 0 && !model->syscall_count)
+	if (model_calls_unknown(model) && model->filter)
 		fprintf(out, " The number of selected system calls is unknown");
+	else if (model_calls_unknown(model))
+		fprintf(out,
+			" The number of system calls is unknown: none was made in the %s of %s in "
+			"which they were traced",
+			unit_time((double)tracing->traced_ns).text,
+			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	else if (tracing->estimated)
 		print_estimated_calls(model, out);
 	else
