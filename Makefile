@@ -65,7 +65,7 @@ ARCH := $(shell uname -m)
 unexport SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
 BPF_ARCH_x86_64 := x86
 
-LIBS := -lbpf -lseccomp -lcapstone -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
+LIBS := -lbpf -lseccomp -lZydis -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
 	-liberty -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))

@@ -33,44 +33,49 @@ bool code_named(struct go_file *file, const char *name, struct code *out)
 
 bool code_step(struct code *code)
 {
-	cs_insn *insn = code->file->scratch;
-
-	if (!cs_disasm_iter(code->file->decoder, &code->at, &code->left, &code->next, insn))
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->file->decoder, code->at, code->left,
+					       &code->insn, code->operands)))
 		return false;
-	code->insn = insn;
-	code->operands = insn->detail->x86.operands;
-	code->n_operands = insn->detail->x86.op_count;
+	code->address = code->next;
+	code->next += code->insn.length;
+	code->at += code->insn.length;
+	code->left -= code->insn.length;
+	code->n_operands = code->insn.operand_count_visible;
 	return true;
 }
 
-bool code_is_register(const struct code *code, unsigned operand, x86_reg wanted)
+bool code_is_register(const struct code *code, unsigned operand, ZydisRegister wanted)
 {
-	return operand < code->n_operands && code->operands[operand].type == X86_OP_REG &&
-	       code->operands[operand].reg == wanted;
+	return operand < code->n_operands &&
+	       code->operands[operand].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       code->operands[operand].reg.value == wanted;
 }
 
-bool code_is_memory(const struct code *code, unsigned operand, x86_reg base)
+bool code_is_memory(const struct code *code, unsigned operand, ZydisRegister base)
 {
-	return operand < code->n_operands && code->operands[operand].type == X86_OP_MEM &&
+	return operand < code->n_operands &&
+	       code->operands[operand].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 	       code->operands[operand].mem.base == base &&
-	       code->operands[operand].mem.index == X86_REG_INVALID;
+	       code->operands[operand].mem.index == ZYDIS_REGISTER_NONE;
 }
 
 uint64_t code_variable(const struct code *code, unsigned operand, unsigned size)
 {
-	if (!code_is_memory(code, operand, X86_REG_RIP) || code->operands[operand].size != size)
+	if (!code_is_memory(code, operand, ZYDIS_REGISTER_RIP) ||
+	    code->operands[operand].size != size * 8)
 		return 0;
-	return code->insn->address + code->insn->size + (uint64_t)code->operands[operand].mem.disp;
+	return code->next + (uint64_t)code->operands[operand].mem.disp.value;
 }
 
 uint64_t code_target(const struct code *code)
 {
-	return code->n_operands == 1 && code->operands[0].type == X86_OP_IMM
-		       ? (uint64_t)code->operands[0].imm
+	return code->n_operands == 1 && code->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+			       code->operands[0].imm.is_relative
+		       ? code->next + code->operands[0].imm.value.u
 		       : 0;
 }
 
 bool code_calls(const struct code *code, uint64_t address)
 {
-	return code->insn->id == X86_INS_CALL && code_target(code) == address;
+	return code->insn.mnemonic == ZYDIS_MNEMONIC_CALL && code_target(code) == address;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* go_code.h: decodes a function of a Go program, instruction by instruction (capstone). */
+/* go_code.h: decodes a function of a Go program, instruction by instruction (Zydis). */
 #ifndef GCPROF_GO_CODE_H
 #define GCPROF_GO_CODE_H
 
-#include <capstone/capstone.h>
+#include <Zydis/Zydis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +12,7 @@
 
 struct go_file {
 	struct go_table *table;
-	csh decoder;
-	cs_insn *scratch;
+	ZydisDecoder decoder;
 };
 
 /* A function's code and the current position. */
@@ -21,10 +20,10 @@ struct code {
 	struct go_file *file;
 	const uint8_t *at;
 	size_t left;
-	uint64_t next;       /* address */
-	const cs_insn *insn; /* the current one */
-	const cs_x86_op *operands;
-	unsigned n_operands;
+	uint64_t address, next;       /* of the current instruction and the next */
+	ZydisDecodedInstruction insn; /* the current one */
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	unsigned n_operands; /* those that are written down */
 };
 
 /* Opens a function, the one at an address, or the one of this name; false if there is none, or it
@@ -37,10 +36,10 @@ bool code_named(struct go_file *file, const char *name, struct code *out);
 bool code_step(struct code *code);
 
 /* Is an operand of the current instruction this register, or memory at it? Without an index. */
-bool code_is_register(const struct code *code, unsigned operand, x86_reg wanted);
-bool code_is_memory(const struct code *code, unsigned operand, x86_reg base);
+bool code_is_register(const struct code *code, unsigned operand, ZydisRegister wanted);
+bool code_is_memory(const struct code *code, unsigned operand, ZydisRegister base);
 
-/* The address of a variable operand; 0: the operand is something else. */
+/* The address of a variable operand of `size` bytes; 0: the operand is something else. */
 uint64_t code_variable(const struct code *code, unsigned operand, unsigned size);
 
 /* The target of a jump or call, 0: neither; and whether it is a call of this target. */

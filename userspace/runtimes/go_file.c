@@ -13,10 +13,8 @@ int go_file_open(Elf *elf, struct go_file **out, struct problem *problem)
 	struct go_file *file = calloc(1, sizeof(*file));
 	int err = file ? go_table_open(elf, &file->table, problem) : -ENOMEM;
 
-	if (!err && (cs_open(CS_ARCH_X86, CS_MODE_64, &file->decoder) ||
-		     cs_option(file->decoder, CS_OPT_DETAIL, CS_OPT_ON) ||
-		     !(file->scratch = cs_malloc(file->decoder))))
-		err = -ENOMEM;
+	if (!err)
+		ZydisDecoderInit(&file->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (err)
 		go_file_free(file);
 	else
@@ -28,10 +26,6 @@ void go_file_free(struct go_file *file)
 {
 	if (!file)
 		return;
-	if (file->scratch)
-		cs_free(file->scratch, 1);
-	if (file->decoder)
-		cs_close(&file->decoder);
 	go_table_free(file->table);
 	free(file);
 }
@@ -54,24 +48,25 @@ static bool is_behind_check(struct code *code)
 	bool large = false;
 
 	while (code_step(code)) {
-		switch (code->insn->id) {
-		case X86_INS_LEA:
-		case X86_INS_MOV:
-			if (large || !code_is_register(code, 0, X86_REG_R12))
+		switch (code->insn.mnemonic) {
+		case ZYDIS_MNEMONIC_LEA:
+		case ZYDIS_MNEMONIC_MOV:
+			if (large || !code_is_register(code, 0, ZYDIS_REGISTER_R12))
 				return false;
 			large = true;
 			break;
-		case X86_INS_SUB:
-			if (!large || !code_is_register(code, 0, X86_REG_R12) || !code_step(code) ||
-			    code->insn->id != X86_INS_JB)
+		case ZYDIS_MNEMONIC_SUB:
+			if (!large || !code_is_register(code, 0, ZYDIS_REGISTER_R12) ||
+			    !code_step(code) || code->insn.mnemonic != ZYDIS_MNEMONIC_JB)
 				return false;
 			break;
-		case X86_INS_CMP:
-			return code_is_register(code, 0, large ? X86_REG_R12 : X86_REG_RSP) &&
-			       code_is_memory(code, 1, X86_REG_R14) &&
-			       (code->operands[1].mem.disp == STACK_LIMIT ||
-				code->operands[1].mem.disp == STACK_LIMIT_SYSTEM) &&
-			       code_step(code) && code->insn->id == X86_INS_JBE;
+		case ZYDIS_MNEMONIC_CMP:
+			return code_is_register(code, 0,
+						large ? ZYDIS_REGISTER_R12 : ZYDIS_REGISTER_RSP) &&
+			       code_is_memory(code, 1, ZYDIS_REGISTER_R14) &&
+			       (code->operands[1].mem.disp.value == STACK_LIMIT ||
+				code->operands[1].mem.disp.value == STACK_LIMIT_SYSTEM) &&
+			       code_step(code) && code->insn.mnemonic == ZYDIS_MNEMONIC_JBE;
 		default:
 			return false;
 		}
@@ -85,11 +80,11 @@ static bool is_place(const struct code *begin, uint64_t address, bool checked)
 	struct code code = *begin;
 
 	while (code_step(&code)) {
-		if (code_target(&code) == address && code.insn->id != X86_INS_CALL)
+		if (code_target(&code) == address && code.insn.mnemonic != ZYDIS_MNEMONIC_CALL)
 			return false;
-		if (!checked && code.insn->id == X86_INS_CMP &&
-		    code_is_memory(&code, 1, X86_REG_R14) &&
-		    (uint64_t)code.operands[1].mem.disp <= STACK_LIMIT_SYSTEM)
+		if (!checked && code.insn.mnemonic == ZYDIS_MNEMONIC_CMP &&
+		    code_is_memory(&code, 1, ZYDIS_REGISTER_R14) &&
+		    (uint64_t)code.operands[1].mem.disp.value <= STACK_LIMIT_SYSTEM)
 			return false;
 	}
 	return true;
@@ -106,8 +101,8 @@ int go_file_behind_check(struct go_file *file, uint64_t function, uint64_t *out)
 	code = begin;
 	checked = is_behind_check(&code);
 	*out = checked ? code.next : begin.next;
-	jump = checked ? code.insn->address : 0;
-	if (checked && code_step(&code) && code.insn->id != X86_INS_PUSH)
+	jump = checked ? code.address : 0;
+	if (checked && code_step(&code) && code.insn.mnemonic != ZYDIS_MNEMONIC_PUSH)
 		*out = jump;
 	return is_place(&begin, *out, checked) ? 0 : -ENOENT;
 }
@@ -120,11 +115,11 @@ int go_file_returns(struct go_file *file, uint64_t function, uint64_t *out, size
 	if (!code_at(file, function, &code))
 		return -ENOENT;
 	while (code_step(&code)) {
-		if (code.insn->id != X86_INS_RET)
+		if (code.insn.mnemonic != ZYDIS_MNEMONIC_RET)
 			continue;
 		if (n == max)
 			return -ENOENT;
-		out[n++] = code.insn->address;
+		out[n++] = code.address;
 	}
 	return n ? (int)n : -ENOENT;
 }
@@ -147,8 +142,8 @@ static bool read_caller(struct go_file *file, uint64_t profilealloc, struct call
 	while (code_step(&code)) {
 		if (code_calls(&code, profilealloc))
 			return true;
-		if (code.insn->id == X86_INS_MOV && code_variable(&code, 1, 8) &&
-		    code.operands[0].type == X86_OP_REG)
+		if (code.insn.mnemonic == ZYDIS_MNEMONIC_MOV && code_variable(&code, 1, 8) &&
+		    code.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
 			caller->rate = code_variable(&code, 1, 8);
 	}
 	return false;
@@ -177,11 +172,12 @@ static uint64_t switch_before(struct go_file *file, const char *function, uint64
 	if (!code_named(file, function, &code))
 		return 0;
 	while (code_step(&code)) {
-		if (code.insn->id == X86_INS_CMP && code_variable(&code, 0, 1))
+		if (code.insn.mnemonic == ZYDIS_MNEMONIC_CMP && code_variable(&code, 0, 1))
 			found = code_variable(&code, 0, 1);
-		else if (code.insn->id == X86_INS_MOVZX && code_variable(&code, 1, 1))
+		else if (code.insn.mnemonic == ZYDIS_MNEMONIC_MOVZX && code_variable(&code, 1, 1))
 			found = code_variable(&code, 1, 1);
-		else if (code.insn->id == X86_INS_MOV && code_variable(&code, 0, 8) == rate)
+		else if (code.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			 code_variable(&code, 0, 8) == rate)
 			return found;
 	}
 	return 0;
@@ -223,14 +219,16 @@ static bool keeps_type(struct code *code)
 	int64_t frame = -1;
 
 	while (code_step(code)) {
-		if (code->insn->id == X86_INS_SUB && code_is_register(code, 0, X86_REG_RSP) &&
-		    frame < 0)
-			frame = code->operands[1].imm;
-		else if (code->insn->id == X86_INS_LEA && code_is_register(code, 0, X86_REG_RBP))
-			frame = code->operands[1].mem.disp;
-		else if (code->insn->id == X86_INS_MOV && code_is_memory(code, 0, X86_REG_RSP) &&
-			 code_is_register(code, 1, X86_REG_RBX) && frame >= 0 &&
-			 code->operands[0].mem.disp == frame + RBX_SLOT)
+		if (code->insn.mnemonic == ZYDIS_MNEMONIC_SUB &&
+		    code_is_register(code, 0, ZYDIS_REGISTER_RSP) && frame < 0)
+			frame = code->operands[1].imm.value.s;
+		else if (code->insn.mnemonic == ZYDIS_MNEMONIC_LEA &&
+			 code_is_register(code, 0, ZYDIS_REGISTER_RBP))
+			frame = code->operands[1].mem.disp.value;
+		else if (code->insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			 code_is_memory(code, 0, ZYDIS_REGISTER_RSP) &&
+			 code_is_register(code, 1, ZYDIS_REGISTER_RBX) && frame >= 0 &&
+			 code->operands[0].mem.disp.value == frame + RBX_SLOT)
 			return true;
 	}
 	return false;
@@ -299,13 +297,15 @@ int go_file_special(struct go_file *file, struct go_special *out)
 	if (!code_named(file, "runtime.setprofilebucket", &code))
 		return -ENOENT;
 	while (code_step(&code)) {
-		const cs_x86_op *to = code.operands;
+		const ZydisDecodedOperand *to = code.operands;
 
-		if (code.insn->id != X86_INS_MOV || code.n_operands != 2 || to[0].size != 1 ||
-		    to[0].type != X86_OP_MEM || to[1].type != X86_OP_IMM ||
-		    to[0].mem.base == X86_REG_RIP || to[0].mem.base == X86_REG_RSP)
+		if (code.insn.mnemonic != ZYDIS_MNEMONIC_MOV || code.n_operands != 2 ||
+		    to[0].size != 8 || to[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    to[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+		    to[0].mem.base == ZYDIS_REGISTER_RIP || to[0].mem.base == ZYDIS_REGISTER_RSP)
 			continue;
-		*out = (struct go_special){(uint32_t)to[0].mem.disp, (uint8_t)to[1].imm};
+		*out = (struct go_special){(uint32_t)to[0].mem.disp.value,
+					   (uint8_t)to[1].imm.value.s};
 		found++;
 	}
 	return found == 1 ? 0 : -ENOENT;
@@ -323,10 +323,10 @@ static uint64_t receiver(struct go_file *file, const char *caller, const char *m
 	while (code_step(&code)) {
 		if (code_calls(&code, function.address))
 			return found;
-		if (code.insn->id == X86_INS_LEA && code_is_register(&code, 0, X86_REG_RAX))
-			found = code_is_memory(&code, 1, X86_REG_RIP)
-					? code.insn->address + code.insn->size +
-						  (uint64_t)code.operands[1].mem.disp
+		if (code.insn.mnemonic == ZYDIS_MNEMONIC_LEA &&
+		    code_is_register(&code, 0, ZYDIS_REGISTER_RAX))
+			found = code_is_memory(&code, 1, ZYDIS_REGISTER_RIP)
+					? code.next + (uint64_t)code.operands[1].mem.disp.value
 					: 0;
 	}
 	return 0;
@@ -348,9 +348,9 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 	if (!out->controller || !code_named(file, method, &code))
 		return -ENOENT;
 	while (n < 2 && code_step(&code))
-		if (code.insn->id == X86_INS_XCHG && code_is_memory(&code, 0, X86_REG_RAX) &&
-		    code.operands[0].size == 8)
-			cleared[n++] = code.operands[0].mem.disp;
+		if (code.insn.mnemonic == ZYDIS_MNEMONIC_XCHG &&
+		    code_is_memory(&code, 0, ZYDIS_REGISTER_RAX) && code.operands[0].size == 64)
+			cleared[n++] = code.operands[0].mem.disp.value;
 	if (n < 2 || cleared[1] != cleared[0] + 8 || cleared[0] < 56 || cleared[0] > 4096)
 		return -ENOENT;
 	out->in_use = (uint32_t)cleared[0] - 56;
@@ -361,46 +361,48 @@ int go_file_heap(struct go_file *file, struct go_heap *out)
 /* --- goroutines, and the heap profile ----------------------------------------------------- */
 
 /* Is a register loaded from this memory? */
-static bool is_load(const struct code *code, x86_reg *to)
+static bool is_load(const struct code *code, ZydisRegister *to)
 {
-	if (code->insn->id != X86_INS_MOV || code->n_operands != 2 ||
-	    code->operands[0].type != X86_OP_REG || code->operands[1].type != X86_OP_MEM ||
-	    code->operands[1].size != 8)
+	if (code->insn.mnemonic != ZYDIS_MNEMONIC_MOV || code->n_operands != 2 ||
+	    code->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    code->operands[1].type != ZYDIS_OPERAND_TYPE_MEMORY || code->operands[1].size != 64)
 		return false;
-	*to = code->operands[0].reg;
+	*to = code->operands[0].reg.value;
 	return true;
 }
 
 /* mov %fs:x,%reg; in position-independent code mov $x,%base; mov %fs:(%base),%reg. */
-static bool loads_local(struct code *code, int64_t *distance, x86_reg *to)
+static bool loads_local(struct code *code, int64_t *distance, ZydisRegister *to)
 {
-	x86_reg base = X86_REG_INVALID;
+	ZydisRegister base = ZYDIS_REGISTER_NONE;
 
-	if (code->insn->id == X86_INS_MOV && code->n_operands == 2 &&
-	    code->operands[0].type == X86_OP_REG && code->operands[1].type == X86_OP_IMM) {
-		base = code->operands[0].reg;
-		*distance = code->operands[1].imm;
+	if (code->insn.mnemonic == ZYDIS_MNEMONIC_MOV && code->n_operands == 2 &&
+	    code->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    code->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		base = code->operands[0].reg.value;
+		*distance = code->operands[1].imm.value.s;
 		if (!code_step(code))
 			return false;
 	}
-	if (!is_load(code, to) || code->operands[1].mem.segment != X86_REG_FS ||
-	    code->operands[1].mem.base != base || code->operands[1].mem.index != X86_REG_INVALID)
+	if (!is_load(code, to) || code->operands[1].mem.segment != ZYDIS_REGISTER_FS ||
+	    code->operands[1].mem.base != base ||
+	    code->operands[1].mem.index != ZYDIS_REGISTER_NONE)
 		return false;
-	if (base == X86_REG_INVALID)
-		*distance = code->operands[1].mem.disp;
-	return base == X86_REG_INVALID || !code->operands[1].mem.disp;
+	if (base == ZYDIS_REGISTER_NONE)
+		*distance = code->operands[1].mem.disp.value;
+	return base == ZYDIS_REGISTER_NONE || !code->operands[1].mem.disp.value;
 }
 
 /* Is another word of the object at register `of` loaded? */
-static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
+static bool loads_word(struct code *code, ZydisRegister *of, int32_t *offset)
 {
-	x86_reg to;
+	ZydisRegister to;
 
 	if (!code_step(code) || !is_load(code, &to) || !code_is_memory(code, 1, *of) ||
-	    code->operands[1].mem.segment != X86_REG_INVALID)
+	    code->operands[1].mem.segment == ZYDIS_REGISTER_FS)
 		return false;
 	*of = to;
-	*offset = (int32_t)code->operands[1].mem.disp;
+	*offset = (int32_t)code->operands[1].mem.disp.value;
 	return true;
 }
 
@@ -411,7 +413,7 @@ static bool loads_word(struct code *code, x86_reg *of, int32_t *offset)
 static bool find_current(struct go_file *file, struct fiber_path *out)
 {
 	struct code code, ahead;
-	x86_reg at;
+	ZydisRegister at;
 
 	if (!code_named(file, "runtime.systemstack", &code))
 		return false;
@@ -422,9 +424,10 @@ static bool find_current(struct go_file *file, struct fiber_path *out)
 		    !loads_word(&ahead, &at, &out->steps[1]))
 			continue;
 		for (int i = 0; i < 2 && code_step(&ahead); i++)
-			if (ahead.insn->id == X86_INS_MOV && code_is_register(&ahead, 1, at) &&
-			    ahead.operands[0].type == X86_OP_MEM &&
-			    ahead.operands[0].mem.segment == X86_REG_FS)
+			if (ahead.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			    code_is_register(&ahead, 1, at) &&
+			    ahead.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			    ahead.operands[0].mem.segment == ZYDIS_REGISTER_FS)
 				return true;
 	}
 	return false;
@@ -434,24 +437,26 @@ static bool find_current(struct go_file *file, struct fiber_path *out)
 static bool find_id(struct go_file *file, int32_t *offset)
 {
 	int64_t loaded = 0, taken = 0, stored = 0, found = 0;
-	x86_reg loaded_to = X86_REG_INVALID, to;
+	ZydisRegister loaded_to = ZYDIS_REGISTER_NONE, to;
 	struct code code;
 
 	if (!code_named(file, "runtime.newproc1", &code))
 		return false;
 	while (code_step(&code)) {
-		const cs_x86_op *operands = code.operands;
+		const ZydisDecodedOperand *operands = code.operands;
 
-		if (is_load(&code, &to) && operands[1].mem.base != X86_REG_RSP) {
+		if (is_load(&code, &to) && operands[1].mem.base != ZYDIS_REGISTER_RSP) {
 			loaded_to = to;
-			loaded = operands[1].mem.disp;
-		} else if (code.insn->id == X86_INS_MOV && operands[0].type == X86_OP_MEM &&
-			   operands[0].mem.base != X86_REG_RSP &&
+			loaded = operands[1].mem.disp.value;
+		} else if (code.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			   operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			   operands[0].mem.base != ZYDIS_REGISTER_RSP &&
 			   code_is_register(&code, 1, loaded_to)) {
 			taken = loaded;
-			stored = operands[0].mem.disp;
-		} else if (code.insn->id == X86_INS_INC && operands[0].type == X86_OP_MEM &&
-			   operands[0].size == 8 && taken && operands[0].mem.disp == taken) {
+			stored = operands[0].mem.disp.value;
+		} else if (code.insn.mnemonic == ZYDIS_MNEMONIC_INC &&
+			   operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			   operands[0].size == 64 && taken && operands[0].mem.disp.value == taken) {
 			if (found && found != stored)
 				return false;
 			found = stored;
@@ -482,14 +487,17 @@ static bool has_layout(struct go_file *file)
 	if (!code_named(file, "runtime.(*bucket).mp", &code))
 		return false;
 	while (code_step(&code)) {
-		if (code.insn->id == X86_INS_CMP && code_is_memory(&code, 0, X86_REG_RAX))
-			kind = code.operands[0].mem.disp == BUCKET_KIND &&
-			       code.operands[1].type == X86_OP_IMM && code.operands[1].imm == 1;
-		else if (code.insn->id == X86_INS_MOV && code_is_memory(&code, 1, X86_REG_RAX))
-			depth = code.operands[1].mem.disp == BUCKET_DEPTH;
-		else if (code.insn->id == X86_INS_LEA && depth &&
-			 code_is_memory(&code, 1, X86_REG_RAX))
-			stack = code.operands[1].mem.disp == BUCKET_STACK;
+		if (code.insn.mnemonic == ZYDIS_MNEMONIC_CMP &&
+		    code_is_memory(&code, 0, ZYDIS_REGISTER_RAX))
+			kind = code.operands[0].mem.disp.value == BUCKET_KIND &&
+			       code.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+			       code.operands[1].imm.value.s == 1;
+		else if (code.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			 code_is_memory(&code, 1, ZYDIS_REGISTER_RAX))
+			depth = code.operands[1].mem.disp.value == BUCKET_DEPTH;
+		else if (code.insn.mnemonic == ZYDIS_MNEMONIC_LEA && depth &&
+			 code_is_memory(&code, 1, ZYDIS_REGISTER_RAX))
+			stack = code.operands[1].mem.disp.value == BUCKET_STACK;
 	}
 	return kind && depth && stack;
 }
@@ -500,7 +508,7 @@ int go_file_buckets(struct go_file *file, uint64_t *list)
 	uint64_t found = 0;
 	bool steps = false;
 	struct code code;
-	x86_reg to;
+	ZydisRegister to;
 
 	if (!has_layout(file) || !code_named(file, "runtime.mProf_FlushLocked", &code))
 		return -ENOENT;
@@ -508,7 +516,7 @@ int go_file_buckets(struct go_file *file, uint64_t *list)
 		if (is_load(&code, &to) && !found)
 			found = code_variable(&code, 1, 8);
 		steps |= found && is_load(&code, &to) && code_is_memory(&code, 1, to) &&
-			 code.operands[1].mem.disp == BUCKET_NEXT;
+			 code.operands[1].mem.disp.value == BUCKET_NEXT;
 	}
 	*list = found;
 	return found && steps ? 0 : -ENOENT;
