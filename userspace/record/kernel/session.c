@@ -58,9 +58,8 @@ static int find_own_code(struct session *session)
 	int err = own_code_create(&session->own_code);
 	struct bpf_program *program;
 
-	for (int i = 0; i < SETUP_PARTS; i++)
-		bpf_object__for_each_program(program, session->loaded.parts[i]->obj)
-			err = err ? err : own_code_add_program(session->own_code, program);
+	bpf_object__for_each_program(program, session->skeleton->obj)
+		err = err ? err : own_code_add_program(session->own_code, program);
 	return err;
 }
 
@@ -80,8 +79,7 @@ int session_open(const struct record_options *options, struct session **out,
 	/* The process starts while the programs are loaded. */
 	err = attach_create(session->multi, &session->probes);
 	if (!err)
-		err = setup_load(options, session->multi, n_cpus, &session->loaded);
-	session->skeleton = session->loaded.skeleton;
+		err = setup_load(options, session->multi, n_cpus, &session->skeleton);
 	if (!err)
 		err = find_own_code(session);
 	if (!err)
@@ -554,7 +552,7 @@ void session_free(struct session *session)
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);
-	setup_free(&session->loaded);
+	gcprof_bpf__destroy(session->skeleton);
 	own_code_free(session->own_code);
 	free(session);
 }

@@ -10,9 +10,8 @@
 enum { SYSTEM_LINKS = 24 };
 
 struct session {
-	struct loaded loaded;
-	struct gcprof_bpf *skeleton; /* of `loaded` */
-	bool multi;                  /* all places of a file share one link */
+	struct gcprof_bpf *skeleton;
+	bool multi; /* all places of a file share one link */
 	struct attach *probes;
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setup.c: sets up the BPF object, and loads its programs on two CPUs at once. */
+/* setup.c: sets up the BPF object, and loads its programs on several CPUs at once. */
 #include "setup.h"
 
-#include <bpf/btf.h>
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -97,12 +97,11 @@ struct preempt_functions {
  * since 6.15. Before 7.0 the kernel itself disables preemption for tracepoints. */
 static struct preempt_functions find_preempt_functions(void)
 {
-	static struct preempt_functions functions; /* each object needs them */
+	struct preempt_functions functions = {0};
 	struct utsname name;
 	unsigned major = 0, minor = 0;
 
-	if (functions.disable || uname(&name) ||
-	    sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
 	    (major == 6 && minor < 15))
 		return functions;
 	functions.tracepoints = major > 6;
@@ -235,7 +234,6 @@ static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 	return err;
 }
 
-/* Not thread-safe. */
 static int set_up(struct gcprof_bpf *skeleton, const struct record_options *options, bool multi,
 		  int n_cpus)
 {
@@ -253,110 +251,121 @@ static int set_up(struct gcprof_bpf *skeleton, const struct record_options *opti
 
 /*
  * The kernel's verifier takes most of the time until a program can start. It checks programs in
- * parallel, but libbpf loads those of an object one after the other. So the object is opened three
- * times: once for the maps, and for each part of the programs, which uses these maps.
+ * parallel, but libbpf loads them one after the other. Those of these sections take longest. When
+ * libbpf is about to load one, a thread does that instead, and libbpf loads a program that does
+ * nothing, whose descriptor later becomes that of the real one.
  */
-
-enum { PROGRAMS = sizeof(((struct gcprof_bpf *)0)->progs) / sizeof(struct bpf_program *) };
-
-struct part {
-	struct gcprof_bpf *skeleton;
-	int err;
+static const struct {
+	const char *name;
+	enum bpf_prog_type type;
+} heavy_sections[] = {
+	{"uprobe", BPF_PROG_TYPE_KPROBE},
+	{"perf_event", BPF_PROG_TYPE_PERF_EVENT},
 };
 
-static struct bpf_program **programs_of(struct gcprof_bpf *skeleton)
+enum { HEAVY_MAX = 4 }; /* programs of these sections */
+
+/* A program that a thread loads. */
+struct heavy {
+	pthread_t thread;
+	struct bpf_program *program;
+	struct bpf_prog_load_opts how;
+	struct bpf_insn *instructions; /* followed by what `how` says of functions */
+	size_t count;
+	int fd; /* or a negative errno */
+};
+
+static struct {
+	struct heavy programs[HEAVY_MAX];
+	size_t n;
+} heavy;
+
+static void *load_heavy(void *context)
 {
-	return (struct bpf_program **)&skeleton->progs;
-}
+	struct heavy *item = context;
 
-/* The part of a program: both take the verifier about the same time. */
-static int part_of(const struct gcprof_bpf *skeleton, const struct bpf_program *program)
-{
-	return program == skeleton->progs.probe_fired || program == skeleton->progs.process_exec ||
-	       program == skeleton->progs.process_exit;
-}
-
-/* Without programs the kernel's BTF is not needed, which takes libbpf long to read: it gets an
- * empty one. */
-static int load_maps(const struct record_options *options, bool multi, int n_cpus,
-		     struct gcprof_bpf **out)
-{
-	struct btf *btf = btf__new_empty();
-	int fd = memfd_create("btf", MFD_CLOEXEC), err = -ENOMEM;
-	char path[32];
-	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = path);
-	const void *data;
-	uint32_t size;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	data = btf ? btf__raw_data(btf, &size) : NULL;
-	if (data && fd >= 0 && write(fd, data, size) == (ssize_t)size)
-		*out = gcprof_bpf__open_opts(&open);
-	if (*out)
-		err = set_up(*out, options, multi, n_cpus);
-	for (int i = 0; !err && i < PROGRAMS; i++)
-		bpf_program__set_autoload(programs_of(*out)[i], false);
-	err = err ? err : gcprof_bpf__load(*out);
-	if (fd >= 0)
-		close(fd);
-	btf__free(btf);
-	return err;
-}
-
-static int share_maps(const struct gcprof_bpf *from, struct gcprof_bpf *to)
-{
-	struct bpf_map *map = NULL, *shared = NULL;
-	int err = 0;
-
-	while (!err && (map = bpf_object__next_map(to->obj, map)) &&
-	       (shared = bpf_object__next_map(from->obj, shared)))
-		err = bpf_map__reuse_fd(map, bpf_map__fd(shared));
-	return err;
-}
-
-static void *load_part(void *context)
-{
-	struct part *part = context;
-
-	part->err = gcprof_bpf__load(part->skeleton);
+	item->fd = bpf_prog_load(bpf_program__type(item->program), bpf_program__name(item->program),
+				 "Dual BSD/GPL", item->instructions, item->count, &item->how);
 	return NULL;
 }
 
-int setup_load(const struct record_options *options, bool multi, int n_cpus, struct loaded *out)
+/* libbpf has relocated the instructions. Unless a thread can be had, it loads the program. */
+static int begin_heavy(struct bpf_program *program, struct bpf_prog_load_opts *how, long cookie)
 {
-	struct part parts[SETUP_PARTS] = {{0}};
-	int err = load_maps(options, multi, n_cpus, &out->skeleton);
-	pthread_t other;
+	struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	struct heavy *item = &heavy.programs[heavy.n];
+	size_t bytes = bpf_program__insn_cnt(program) * sizeof(*item->instructions);
+	size_t more = how->func_info_cnt * how->func_info_rec_size;
 
-	for (int i = 0; !err && i < SETUP_PARTS; i++) {
-		struct gcprof_bpf *skeleton = gcprof_bpf__open();
-
-		if (!skeleton)
-			return -ENOMEM;
-		out->parts[i] = parts[i].skeleton = skeleton;
-		err = set_up(skeleton, options, multi, n_cpus);
-		for (int j = 0; j < PROGRAMS; j++)
-			if (part_of(skeleton, programs_of(skeleton)[j]) != i)
-				bpf_program__set_autoload(programs_of(skeleton)[j], false);
-		err = err ? err : share_maps(out->skeleton, skeleton);
+	(void)cookie;
+	/* Only libbpf shows why the verifier refuses a program. */
+	if (heavy.n == HEAVY_MAX || log_shows(LOG_DEBUG))
+		return 0;
+	*item = (struct heavy){
+		.program = program, .how = *how, .instructions = malloc(bytes + more)};
+	if (!item->instructions)
+		return -ENOMEM;
+	item->count = bpf_program__insn_cnt(program);
+	memcpy(item->instructions, bpf_program__insns(program), bytes);
+	item->how.func_info = memcpy(item->instructions + item->count, how->func_info, more);
+	item->how.line_info_cnt = 0; /* the verifier would keep them right in each of its steps */
+	if (pthread_create(&item->thread, NULL, load_heavy, item)) {
+		free(item->instructions);
+		return 0;
 	}
-	err = err ? err : -pthread_create(&other, NULL, load_part, &parts[1]);
-	if (err)
-		return err;
-	load_part(&parts[0]);
-	pthread_join(other, NULL);
-	for (int i = 0; i < PROGRAMS; i++)
-		for (int j = 0; j < SETUP_PARTS; j++)
-			if (bpf_program__autoload(programs_of(out->parts[j])[i]))
-				programs_of(out->skeleton)[i] = programs_of(out->parts[j])[i];
-	return parts[0].err ? parts[0].err : parts[1].err;
+	heavy.n++;
+	how->func_info_cnt = how->line_info_cnt = 0;
+	return bpf_program__set_insns(program, nothing, sizeof(nothing) / sizeof(nothing[0]));
 }
 
-void setup_free(struct loaded *loaded)
+static int end_heavy(int err)
 {
-	for (int i = 0; i < SETUP_PARTS; i++)
-		gcprof_bpf__destroy(loaded->parts[i]);
-	gcprof_bpf__destroy(loaded->skeleton);
+	for (size_t i = 0; i < heavy.n; i++) {
+		struct heavy *item = &heavy.programs[i];
+
+		pthread_join(item->thread, NULL);
+		free(item->instructions);
+		if (item->fd < 0)
+			err = err ? err : item->fd;
+		else if (!err && dup3(item->fd, bpf_program__fd(item->program), O_CLOEXEC) < 0)
+			err = -errno;
+		if (item->fd >= 0)
+			close(item->fd);
+	}
+	heavy.n = 0;
+	return err;
+}
+
+/* For the whole process, and before the object is opened. */
+static int watch_heavy(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = begin_heavy);
+	static bool watched;
+
+	for (size_t i = 0; !watched && i < sizeof(heavy_sections) / sizeof(heavy_sections[0]);
+	     i++) {
+		int id = libbpf_register_prog_handler(heavy_sections[i].name,
+						      heavy_sections[i].type, 0, &handler);
+
+		if (id < 0)
+			return id;
+	}
+	watched = true;
+	return 0;
+}
+
+int setup_load(const struct record_options *options, bool multi, int n_cpus,
+	       struct gcprof_bpf **out)
+{
+	int err = watch_heavy();
+
+	if (!err && !(*out = gcprof_bpf__open()))
+		err = -errno;
+	err = err ? err : set_up(*out, options, multi, n_cpus);
+	return err ? err : end_heavy(gcprof_bpf__load(*out));
 }
 
 /* --- messages ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setup.h: sets up the BPF object, and loads its programs on two CPUs at once. */
+/* setup.h: sets up the BPF object, and loads its programs on several CPUs at once. */
 #ifndef GCPROF_SETUP_H
 #define GCPROF_SETUP_H
 
@@ -22,20 +22,12 @@ enum session_ring {
 struct bpf_map;
 struct gcprof_bpf;
 
-enum { SETUP_PARTS = 2 };
-
-struct loaded {
-	/* The maps; its `progs` are the loaded ones, each owned by a part. */
-	struct gcprof_bpf *skeleton;
-	struct gcprof_bpf *parts[SETUP_PARTS];
-};
-
 /*
  * Loads the object for these options and number of CPUs. `multi`: all locations of a file are
- * attached at once. 0, or a negative errno; setup_free() is needed in any case.
+ * attached at once. 0, or a negative errno; *out is to be destroyed in any case. Not thread-safe.
  */
-int setup_load(const struct record_options *options, bool multi, int n_cpus, struct loaded *out);
-void setup_free(struct loaded *loaded);
+int setup_load(const struct record_options *options, bool multi, int n_cpus,
+	       struct gcprof_bpf **out);
 
 /* The map of a ring, owned by the skeleton. */
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring);
