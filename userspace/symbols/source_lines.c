@@ -76,6 +76,22 @@ static bool is_linked(Elf *elf)
 	return gelf_getehdr(elf, &file) && (file.e_type == ET_EXEC || file.e_type == ET_DYN);
 }
 
+/* libdw unpacks each section of DWARF at once: those that are not read look empty to it. */
+static void leave_out(Elf *elf)
+{
+	static const char *const names[] = {".debug_loclists", ".debug_loc", ".debug_aranges",
+					    ".debug_macro"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		GElf_Shdr header;
+		Elf_Scn *section = elf_section_find(elf, names[i], &header);
+
+		header.sh_type = SHT_NOBITS;
+		if (section)
+			gelf_update_shdr(section, &header);
+	}
+}
+
 /* Does the file have usable DWARF within the limits? */
 static bool is_readable(Elf *elf)
 {
@@ -83,6 +99,7 @@ static bool is_readable(Elf *elf)
 	GElf_Shdr header;
 	uint64_t total = 0;
 
+	leave_out(elf);
 	if (elf_section_find(elf, ".zdebug_info", &header))
 		return false;
 	section = elf_section_find(elf, ".debug_info", &header);
