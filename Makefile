@@ -6,7 +6,7 @@
 #: Targets:
 #:   all (the default)       the program, the libraries and the workloads
 #:   setup                   install the Debian packages that building and testing need
-#:   setup-runtimes          install Go, Java, Node.js, PyPy, dwz, Chromium and ClickHouse, which some tests use
+#:   setup-runtimes          install Go, Java, Node.js, perf, ClickHouse and others, which some tests and make bench use
 #:   demo, example           record a program and print its report; see README.md
 #:   test                    all tests but the slow ones; as root
 #:   test-long               tests that take minutes each
@@ -16,7 +16,8 @@
 #:   fuzz                    fuzz what is not trusted; FUZZ_SECONDS=N, FUZZ_TARGET=NAME
 #:   fuzz-reader             the same for the reader as a process; FUZZ_SECONDS=N
 #:   lint                    formatting, static analysis, limits of size, documents
-#:   bench, bench-peers      measure gcprof; compare the collector with others
+#:   bench, bench-quick      measure gcprof, in 30 or 3 minutes; BENCH=NAME for one table
+#:   bench-peers             compare the collector with others
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
@@ -267,7 +268,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-peers accuracy kernels soak soak-runtimes siege
+.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy kernels soak soak-runtimes siege
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -331,9 +332,11 @@ fuzz-reader:
 	@+$(build) O=$(O)/san BUILD=debug SAN=address,undefined $(O)/san/tests/fuzz/reader_process
 	@tools/fuzz-reader $(O)
 
-bench: bench-peers
-	@tools/bench/run $(O)
-	@tools/bench/report $(O)
+bench: all
+	@tools/bench/run --build $(O) $(BENCH)
+
+bench-quick: all
+	@tools/bench/run --build $(O) --quick
 
 bench-peers: all
 	@tools/bench/peers $(O)
