@@ -163,7 +163,7 @@ TABLES = [
     Table("tick", "tick", None, ["depth 8", "depth 32", "depth 100"], [f"--stack {mode}" for mode in ("off", "fp", "rows", "copy")],
           "One timer sample in the kernel, by stack depth and kind of walk",
           "As gcprof measures its BPF programs. All of them also walk the managed stack. A dump (`copy`) costs the recorder more."),
-    Table("syscalls", "cpu", 1.5, ["getppid"], ["system calls", "no limit", "count", "bpftrace", "perf trace"],
+    Table("syscalls", "cpu", 1.5, ["getppid"], ["system calls", "no limit", "count", "bpftrace"],
           "The tightest loop of system calls",
           "Most of the cost is the kernel's own path into tracepoints. The default limit turns to estimates after a moment."),
     Table("ptrace", "wall", None, ["few getppid"], ["system calls", "bpftrace", "strace -c", "perf trace"],
