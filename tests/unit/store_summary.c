@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* store_summary.c: tests of sums of collections on their way into a profile. */
+/* store_summary.c: tests of collections on their way into a profile: sums, and those of a pause. */
 #include "store_rig.h"
 
 /* Of two kinds: each figure of its own, and the first and the last bucket. */
@@ -98,4 +98,47 @@ TEST(sums_that_cannot_be_are_refused)
 	}
 	finish();
 	CHECK_EQ(count(RECORD_gc_summary), 0);
+}
+
+/* Of process 1. */
+static void send_gc(bool ends, uint64_t heap, uint64_t cycle)
+{
+	struct event_gc_begin *gc_begin;
+	struct event_gc_end *gc_end;
+
+	if (ends) {
+		gc_end = event(EVENT_gc_end, sizeof(*gc_end), 1, 100);
+		gc_end->heap = heap;
+		gc_end->cycle = cycle;
+		gc_end->kind = GCPROF_GC_MINOR;
+	} else {
+		gc_begin = event(EVENT_gc_begin, sizeof(*gc_begin), 1, 100);
+		gc_begin->heap = heap;
+		gc_begin->cycle = cycle;
+		gc_begin->kind = GCPROF_GC_MINOR;
+	}
+	CHECK_EQ(send_event(), 0);
+}
+
+/* One of a heap runs when the pause begins, and three of three heaps when it ends. */
+TEST(collections_that_begin_in_a_pause_are_left_out_whole)
+{
+	begin();
+	send_gc(false, 3, 1);
+	CHECK_EQ(store_pause(rig.store, ++rig.clock, true), 0);
+	send_gc(true, 3, 1);
+	for (uint64_t heap = 3; heap < 6; heap++)
+		send_gc(false, heap, 2);
+	CHECK_EQ(store_pause(rig.store, ++rig.clock, false), 0);
+	for (uint64_t heap = 3; heap < 6; heap++)
+		send_gc(true, heap, 2);
+	/* The number of one that was left out comes again. */
+	send_gc(false, 5, 2);
+	send_gc(true, 5, 2);
+	finish();
+	CHECK_EQ(count(RECORD_paused), 2);
+	CHECK_EQ(count(RECORD_gc_begin), 2);
+	CHECK_EQ(count(RECORD_gc_end), 2);
+	CHECK_EQ(nth(RECORD_gc_end, 0)->gc_end.cycle, 1);
+	CHECK_EQ(nth(RECORD_gc_end, 1)->gc_end.cycle, 2);
 }

@@ -9,6 +9,12 @@
 #include "../machine/viewer.h"
 
 enum { STACKS_KEPT = 1 << 17 }; /* stacks that programs name by keys */
+enum { OPEN_KEPT = 4096 };      /* collections that began in a pause */
+
+/* One that runs: a process may collect several heaps at once. */
+struct open_collection {
+	uint64_t process, heap, cycle;
+};
 
 static bool lives(void *context, uint64_t process)
 {
@@ -36,9 +42,10 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 	if (!err)
 		err = composer_create(&owners, &store->composer);
 	store->left = map_create(sizeof(uint64_t));
+	store->left_out = map_create(sizeof(struct open_collection));
 	store->live = live_objects_create();
 	store->followed = followed_create();
-	if (!err && (!store->left || !store->live || !store->followed))
+	if (!err && (!store->left || !store->left_out || !store->live || !store->followed))
 		err = -ENOMEM;
 	if (!err)
 		err = frame_names_create(writer, files, &store->names);
@@ -59,6 +66,7 @@ void store_free(struct store *store)
 	composer_free(store->composer);
 	stack_keys_free(store->keys);
 	map_free(store->left);
+	map_free(store->left_out);
 	live_objects_free(store->live);
 	followed_free(store->followed);
 	buffer_free(&store->left_at);
@@ -274,23 +282,34 @@ static bool was_paused(const struct store *store, uint64_t time)
 	return i && time < all[i - 1].end;
 }
 
-/* Is it a sample or collection of a pause? A collection belongs to the time when it began. */
-static bool is_left_out(const struct store *store, const struct incoming *in)
+/* Leaves out the end of a collection as well. Past the limit, ends without a begin are stored. */
+static int leave_out(struct store *store, const struct open_collection *collection)
+{
+	if (map_count(store->left_out) >= OPEN_KEPT)
+		map_clear(store->left_out);
+	return map_put(store->left_out, collection, NULL) ? 1 : -ENOMEM;
+}
+
+/*
+ * Is it a sample or collection of a pause? A collection belongs to the time when it began. 0, 1 or
+ * -ENOMEM.
+ */
+static int is_left_out(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_begin *begin = (const void *)in->header;
 	const struct event_gc_end *end = (const void *)in->header;
-	bool paused = was_paused(store, in->header->time), left_out;
+	struct open_collection collection = {.process = in->process->id};
+	bool paused = was_paused(store, in->header->time);
 
 	switch (in->header->code) {
 	case EVENT_gc_begin:
-		if (paused)
-			in->process->left_out = begin->heap ^ begin->cycle << 32;
-		return paused;
+		collection.heap = process_heap(in->process, in->header->provider, begin->heap);
+		collection.cycle = begin->cycle;
+		return paused ? leave_out(store, &collection) : 0;
 	case EVENT_gc_end:
-		left_out = in->process->left_out == (end->heap ^ end->cycle << 32);
-		if (left_out)
-			in->process->left_out = 0;
-		return left_out;
+		collection.heap = process_heap(in->process, in->header->provider, end->heap);
+		collection.cycle = end->cycle;
+		return map_remove(store->left_out, &collection);
 	case EVENT_alloc:
 	case EVENT_sample:
 	case EVENT_period:
@@ -299,7 +318,7 @@ static bool is_left_out(const struct store *store, const struct incoming *in)
 	case EVENT_gc_cycle:
 		return paused;
 	default:
-		return false;
+		return 0;
 	}
 }
 
@@ -316,7 +335,9 @@ int store_event(struct store *store, const struct event_header *event)
 	size = kinds[event->code].size;
 	in.tail = (struct bytes){(const char *)event + size, event->size - size};
 	err = identify(store, &in);
-	if (!err && store->pauses.size && is_left_out(store, &in))
+	if (!err && store->pauses.size)
+		err = is_left_out(store, &in);
+	if (err > 0)
 		return 0;
 	return count(store, event, err ? err : kinds[event->code].store(store, &in));
 }

@@ -32,6 +32,7 @@ struct store {
 	struct frame_names *names;
 	struct own_code *own; /* NULL: unknown */
 	uint64_t own_ticks;
+	struct map *left_out; /* struct open_collection: began in a pause, and has not ended */
 	struct buffer pauses; /* struct pause[], of the recording; UINT64_MAX: until now */
 	bool denied;          /* the viewer may not see addresses of others' memory */
 	uint64_t losses[LOSS_MAX];

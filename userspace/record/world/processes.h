@@ -38,7 +38,6 @@ struct process {
 	uint8_t n_joins;
 	uint32_t runtimes;     /* bits: recorded without probes, so they announce nothing */
 	uint64_t sampled;      /* samples of those so far */
-	uint64_t left_out;     /* heap and cycle of a collection that began in a pause; 0: none */
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */
