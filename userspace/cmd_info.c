@@ -154,9 +154,10 @@ static void put_end(const struct summary *summary)
 /* "paused        1.000 s from 1.002 s on" */
 static void put_pauses(const struct summary *summary)
 {
-	const struct summary_pause *all = (const void *)summary->pauses.data;
+	size_t count;
+	const struct paused_time *all = paused_times(&summary->paused, &count);
 
-	for (size_t i = 0; i < summary->pauses.size / sizeof(*all); i++) {
+	for (size_t i = 0; i < count; i++) {
 		put_label(i ? "" : "paused");
 		printf("%.3f s from %.3f s on\n", (double)(all[i].end - all[i].begin) / 1e9,
 		       (double)(int64_t)(all[i].begin - summary->recording.start) / 1e9);
@@ -387,10 +388,11 @@ static void json_sources(const struct summary *summary)
 
 static void json_pauses(const struct summary *summary)
 {
-	const struct summary_pause *all = (const void *)summary->pauses.data;
+	size_t count;
+	const struct paused_time *all = paused_times(&summary->paused, &count);
 
 	printf(",\"paused\":[");
-	for (size_t i = 0; i < summary->pauses.size / sizeof(*all); i++)
+	for (size_t i = 0; i < count; i++)
 		printf("%s{\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 "}", i ? "," : "",
 		       all[i].begin, all[i].end - all[i].begin);
 	putchar(']');

@@ -92,6 +92,11 @@ agrees() { # PERCENT_OF_CALLS
 	"$GCPROF" info gcprof.data | grep -q '^paused  *[0-9.]* s from [0-9.]* s on'
 	"$GCPROF" export -f firefox -o out.json gcprof.data
 	same markers "$(jq '[.. | objects | select(.type? == "GcprofPaused")] | length' <(zcat out.json))" 2
+	"$GCPROF" query -f json 'SELECT start AS start_ns, duration_ns FROM recording_pauses
+		WHERE recording IS NULL AND finish = start + duration_ns' gcprof.data >rows
+	same rows "$(jq -c . rows)" "$(ask '[.paused[] | {start_ns, duration_ns}] | tojson')"
+	"$GCPROF" info --json gcprof.data >info
+	same info "$(jq -c .paused info)" "$(ask '[.paused[] | {start_ns, duration_ns}] | tojson')"
 }
 
 @test "--start-paused: nothing is recorded before the resume, all names are there after it" {

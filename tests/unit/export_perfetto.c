@@ -26,6 +26,7 @@ struct seen {
 	struct map *tracks; /* uuid -> 1 + open slices */
 	struct map *functions, *frames, *stacks, *mappings, *strings;
 	uint64_t ticks, allocs, slices, counters, waits, wait_stacks, losses, fibers;
+	uint64_t paused;
 	double allocated, freed;
 };
 
@@ -103,6 +104,7 @@ static void see_event(struct seen *seen, const Packet *packet)
 			seen->waits++;
 			seen->wait_stacks += event->has_callstack_iid;
 		}
+		seen->paused += strcmp(event->name, "recording paused") == 0;
 		seen->slices++;
 	} else if ((int)event->type == END) {
 		CHECK(*open > 1);
@@ -239,6 +241,30 @@ TEST(slices_that_cross_are_cut)
 	trace = decode(&exported);
 	seen = check_trace(trace);
 	CHECK(seen.slices >= 5);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+/* The second lasts until the end. */
+TEST(pauses_of_the_recording_are_slices)
+{
+	struct synthetic synthetic;
+	struct exported exported;
+	struct seen seen;
+	Trace *trace;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, paused, .time = 5000, .on = 1);
+	PUT(&synthetic, paused, .time = 6000);
+	PUT(&synthetic, paused, .time = 7000, .on = 1);
+	synthetic_end(&synthetic, 10000);
+	exported = export_as(&synthetic, "perfetto", NULL);
+	trace = decode(&exported);
+	seen = check_trace(trace);
+	CHECK_EQ(seen.paused, 2);
+	CHECK_EQ(seen.slices, 2);
 	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&synthetic);

@@ -120,6 +120,50 @@ TEST(summary_tells_what_was_recorded)
 	free(bytes.data);
 }
 
+static void check_times(struct paused *paused, const struct paused_time *expected, size_t n)
+{
+	size_t count;
+	const struct paused_time *times = paused_times(paused, &count);
+
+	CHECK_EQ(count, n);
+	for (size_t i = 0; i < n; i++) {
+		CHECK_EQ(times[i].recording, expected[i].recording);
+		CHECK_EQ(times[i].begin, expected[i].begin);
+		CHECK_EQ(times[i].end, expected[i].end);
+	}
+}
+
+/* Of two recordings at once; records that repeat the state, or go back in time, change nothing. */
+TEST(each_recording_has_its_own_pauses)
+{
+	static const struct {
+		struct record_paused record;
+		int result;
+	} steps[] = {
+		{{.time = 5, .recording = 1}, 0},
+		{{.time = 10, .on = 1, .recording = 1}, 0},
+		{{.time = 20, .on = 1, .recording = 2}, 0},
+		{{.time = 25, .on = 1, .recording = 1}, 0},
+		{{.time = 30, .recording = 2}, 1},
+		{{.time = 40, .recording = 1}, 1},
+		{{.time = 35, .on = 1, .recording = 1}, 0},
+		{{.time = 38, .recording = 1}, 0},
+		{{.time = 35, .on = 1, .recording = 1}, 0},
+		{{.time = 50, .recording = 1}, 1},
+		{{.time = 60, .on = 1, .recording = RECORDINGS_MAX}, -EBADMSG},
+	};
+	static const struct paused_time all[] = {{2, 20, 30}, {1, 10, 40}, {1, 40, 50}};
+	static const struct paused_time within[] = {{2, 25, 30}, {1, 25, 40}};
+	struct paused paused = {0};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		CHECK_EQ(paused_add(&paused, &steps[i].record), steps[i].result);
+	check_times(&paused, all, 3);
+	paused_clip(&paused, 25, 40);
+	check_times(&paused, within, 2);
+	paused_free(&paused);
+}
+
 TEST(every_state_and_error_has_words)
 {
 	static const int errors[] = {-ENODATA, -EBADMSG, -EPROTO, -EISDIR, -ENOENT, -EIO};

@@ -518,10 +518,10 @@ static int add_pauses(struct firefox *firefox)
 	const struct model_run *run = &firefox->world->model->run;
 	int err = 0;
 
-	for (size_t i = 0; i < run->n_paused && !err; i++) {
+	for (size_t i = 0; run->paused_ns && i < run->n_paused && !err; i++) {
 		struct mark mark = {.kind = MARK_PAUSED,
-				    .start = run->paused[i].start,
-				    .end = run->paused[i].start + run->paused[i].ns};
+				    .start = run->paused[i].begin,
+				    .end = run->paused[i].end};
 
 		err = add_mark(firefox, &mark);
 	}

@@ -199,6 +199,16 @@ static void put_counter_track(struct perfetto *perfetto, sqlite3_stmt *row, void
 	}
 }
 
+static void put_paused_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+
+	(void)context;
+	track.name = column_text(row, 1);
+	put_track(perfetto, &track,
+		  perfetto_uuid(TRACK_PAUSED, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
 static void put_losses_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
@@ -228,6 +238,11 @@ static void put_tracks(struct perfetto *perfetto)
 	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);
 	perfetto_each(perfetto, "SELECT 1 FROM markers WHERE kind = 'loss' AND value > 0 LIMIT 1",
 		      put_losses_track, NULL);
+	perfetto_each(perfetto,
+		      "SELECT DISTINCT coalesce(recording, 0),"
+		      " 'gcprof: recording' || coalesce(' ' || recording, '')"
+		      " FROM recording_pauses",
+		      put_paused_track, NULL);
 }
 
 /* --- the exporter ------------------------------------------------------------------------------

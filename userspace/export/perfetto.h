@@ -28,6 +28,7 @@ enum perfetto_track {
 	TRACK_CYCLES,
 	TRACK_WAITS, /* of a thread */
 	TRACK_LOSSES,
+	TRACK_PAUSED,  /* of a recording */
 	TRACK_COUNTER, /* and the following: one for each column of counters */
 };
 
@@ -38,6 +39,7 @@ enum perfetto_sequence {
 	SEQUENCE_PHASES,
 	SEQUENCE_CYCLES,
 	SEQUENCE_LOSSES,
+	SEQUENCE_PAUSED,
 	SEQUENCE_THREADS /* and the following: one for each thread */
 };
 
@@ -75,7 +77,7 @@ void perfetto_put_counters(struct perfetto *perfetto);
 void perfetto_put_losses(struct perfetto *perfetto);
 void perfetto_put_heap(struct perfetto *perfetto);
 
-/* perfetto_slices.c: collections, system calls and phases. */
+/* perfetto_slices.c: collections, system calls, phases and pauses of the recording. */
 void perfetto_put_slices(struct perfetto *perfetto);
 
 #endif

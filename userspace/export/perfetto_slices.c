@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* perfetto_slices.c: collections, system calls and phases as slices. */
+/* perfetto_slices.c: collections, system calls, phases and pauses of the recording as slices. */
 /*
  * The end of a slice ends the innermost slice of its track, so slices must be nested.
  * Slices of a normal profile are. If clocks or a hostile profile say otherwise, a slice
@@ -127,14 +127,20 @@ static void put_thread_slice(struct perfetto *perfetto, sqlite3_stmt *row, void 
 	put_slice(perfetto, row, context, gc ? of_gc : of_calls);
 }
 
+static const char *const no_notes[] = {NULL};
+
+/* On the track of a kind that column 0 numbers. */
+static void put_on(struct perfetto *perfetto, sqlite3_stmt *row, struct nest *nest,
+		   enum perfetto_track kind, uint32_t sequence, const char *const *names)
+{
+	turn_to(perfetto, nest, perfetto_uuid(kind, (uint64_t)sqlite3_column_int64(row, 0)),
+		sequence);
+	put_slice(perfetto, row, nest, names);
+}
+
 static void put_phase(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
-	static const char *const none[] = {NULL};
-
-	turn_to(perfetto, context,
-		perfetto_uuid(TRACK_PHASES, (uint64_t)sqlite3_column_int64(row, 0)),
-		SEQUENCE_PHASES);
-	put_slice(perfetto, row, context, none);
+	put_on(perfetto, row, context, TRACK_PHASES, SEQUENCE_PHASES, no_notes);
 }
 
 static void put_cycle(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
@@ -143,10 +149,12 @@ static void put_cycle(struct perfetto *perfetto, sqlite3_stmt *row, void *contex
 		"reason",     "bytes in use before", "bytes in use after",
 		"live bytes", "ns of pauses",        NULL};
 
-	turn_to(perfetto, context,
-		perfetto_uuid(TRACK_CYCLES, (uint64_t)sqlite3_column_int64(row, 0)),
-		SEQUENCE_CYCLES);
-	put_slice(perfetto, row, context, names);
+	put_on(perfetto, row, context, TRACK_CYCLES, SEQUENCE_CYCLES, names);
+}
+
+static void put_paused(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	put_on(perfetto, row, context, TRACK_PAUSED, SEQUENCE_PAUSED, no_notes);
 }
 
 void perfetto_put_slices(struct perfetto *perfetto)
@@ -158,6 +166,11 @@ void perfetto_put_slices(struct perfetto *perfetto)
 		      " (PARTITION BY process, heap) AS track FROM phases)"
 		      " WHERE finish IS NOT NULL AND phase IS NOT 'scanning' ORDER BY track, start",
 		      put_phase, &nest);
+	turn_to(perfetto, &nest, 0, 0);
+	perfetto_each(perfetto,
+		      "SELECT coalesce(recording, 0), start, finish, 'gcprof', 'recording paused'"
+		      " FROM recording_pauses ORDER BY 1, start",
+		      put_paused, &nest);
 	turn_to(perfetto, &nest, 0, 0);
 	perfetto_each(perfetto,
 		      "SELECT min(id) OVER (PARTITION BY process, heap) AS track, start,"

@@ -109,6 +109,26 @@ static int put_losses(struct sql *sql, const struct world *world)
 	return error;
 }
 
+static int put_pauses(struct sql *sql, const struct world *world)
+{
+	const struct model_run *run = &world->model->run;
+	int error = 0;
+
+	for (size_t i = 0; i < run->n_paused && !error; i++) {
+		const struct paused_time *pause = &run->paused[i];
+		struct row_recording_pauses row = {
+			.id = integer(i + 1),
+			.recording = reference(pause->recording),
+			.start = integer(pause->begin),
+			.finish = integer(pause->end),
+			.duration_ns = integer(pause->end - pause->begin),
+		};
+
+		error = database_put(sql->database, TABLE_recording_pauses, &row);
+	}
+	return error;
+}
+
 /* --- tasks and types ------------------------------------------------------------------------ */
 
 /* The kernel's figures for a thread; known once the thread or the recording has ended. */
@@ -493,9 +513,10 @@ static int put_runtimes(struct sql *sql, const struct world *world)
 int sql_tables(struct sql *sql, const struct world *world)
 {
 	static int (*const puts[])(struct sql *, const struct world *) = {
-		put_recording, put_streams,     put_losses,         put_processes,   put_threads,
-		put_types,     put_type_totals, put_modules,        put_functions,   put_frames,
-		put_stacks,    put_costs,       put_syscall_totals, put_wait_totals, put_runtimes,
+		put_recording, put_pauses,         put_streams,     put_losses,
+		put_processes, put_threads,        put_types,       put_type_totals,
+		put_modules,   put_functions,      put_frames,      put_stacks,
+		put_costs,     put_syscall_totals, put_wait_totals, put_runtimes,
 	};
 	int error = 0;
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "../profile/codes.h"
+#include "../profile/paused.h"
 #include "../profile/reader.h"
 #include "rows.h"
 
@@ -76,11 +77,6 @@ struct model_stacks {
 	uint64_t reasons[STACK_REASONS];
 };
 
-/* A time in which the recorder was paused: nothing was recorded. */
-struct model_span {
-	uint64_t start, ns; /* CLOCK_MONOTONIC */
-};
-
 struct model_run {
 	const char **command;
 	size_t n_command;
@@ -90,8 +86,8 @@ struct model_run {
 	uint64_t start;       /* CLOCK_MONOTONIC */
 	uint64_t duration;    /* until the end record, or the last record if there is none */
 	uint64_t wall;      /* the part that was recorded and that the filter's time terms select */
-	uint64_t paused_ns; /* sum of `paused` */
-	struct model_span *paused;
+	uint64_t paused_ns; /* sum of `paused`; 0 if it was merged from several recordings */
+	struct paused_time *paused;
 	size_t n_paused;
 	uint64_t realtime;     /* start, ns since 1970; 0: unknown */
 	uint64_t frequency;    /* of the timer, Hz; 0: no timer */

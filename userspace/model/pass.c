@@ -74,6 +74,30 @@ static int take_loss(struct pass *pass, const struct record_loss *record)
 	return 0;
 }
 
+static int take_paused(struct pass *pass, const struct record_paused *record)
+{
+	struct paused *paused = &pass->run.paused;
+	int err = paused_add(paused, record);
+	size_t count;
+
+	return err > 0 ? call_windows_skip(&pass->syscalls.windows,
+					   paused_times(paused, &count) + count - 1)
+		       : err;
+}
+
+/* Recordings that end while they are paused. */
+static int end_pauses(struct pass *pass)
+{
+	int err = 0;
+
+	for (struct window_set *set = pass->syscalls.windows.sets; set && !err; set = set->next)
+		if (set->recording_end)
+			err = take_paused(pass,
+					  &(struct record_paused){.time = set->recording_end,
+								  .recording = set->recording});
+	return err;
+}
+
 static int take_end(struct pass *pass, const struct record_end *record)
 {
 	pass->world.model->run.end_reason = record->reason;
@@ -436,7 +460,6 @@ static int take_definition(struct pass *pass, const struct record *record)
 int pass_record(struct pass *pass, const struct record *record)
 {
 	struct arena *arena = pass->world.model->arena;
-	int err;
 
 	pass->event = (struct event){.record = record, .selected = true};
 	switch (record->kind) {
@@ -448,8 +471,7 @@ int pass_record(struct pass *pass, const struct record *record)
 		run_recording(&pass->world, &record->recording);
 		return 0;
 	case RECORD_paused:
-		err = run_paused(&pass->run, &pass->world, &record->paused);
-		return err ? err : call_windows_pause(&pass->syscalls.windows, &record->paused);
+		return take_paused(pass, &record->paused);
 	case RECORD_clock:
 		run_clock(&pass->run, &record->clock);
 		return 0;
@@ -544,8 +566,9 @@ static int finish_system(struct pass *pass)
 
 int pass_finish(struct pass *pass)
 {
-	int err = finish_sums(pass);
+	int err = end_pauses(pass);
 
+	err = err ? err : finish_sums(pass);
 	err = err ? err : finish_functions(pass);
 	err = err ? err : finish_timeline(pass);
 	err = err ? err : finish_system(pass);

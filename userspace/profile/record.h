@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
+
 #define GENERATED_PATH "[jit]" /* path of modules with code generated at run time */
 
 /* Borrowed bytes: owned by the reader's chunk, or by the caller of the writer. */

@@ -7,10 +7,9 @@
 
 #include "summary.h"
 
-#define TEXT_MAX    (64 * 1024)
-#define PAIRS_MAX   4096 /* facts, and words of the command */
-#define CLOCK_MAX   (1 << 20)
-#define SOURCES_MAX (1 << 16)
+#define TEXT_MAX  (64 * 1024)
+#define PAIRS_MAX 4096 /* facts, and words of the command */
+#define CLOCK_MAX (1 << 20)
 
 /* Limits for kept strings: names of runtimes come at the start of a profile. */
 #define STRINGS_MAX 16384
@@ -139,7 +138,7 @@ static int add_source(struct summary *summary, const struct record_source *recor
 					copy(record->command)};
 	int err = -ENOMEM;
 
-	if (summary->sources.size / sizeof(source) >= SOURCES_MAX)
+	if (summary->sources.size / sizeof(source) >= RECORDINGS_MAX)
 		err = -EBADMSG;
 	else if (source.path && source.host && source.command)
 		err = buffer_append(&summary->sources, &source, sizeof(source));
@@ -186,7 +185,7 @@ static uint64_t *window_end(struct summary *summary, uint64_t recording)
 	const uint64_t none = 0;
 
 	while (summary->window_ends.size <= recording * sizeof(none))
-		if (recording >= SOURCES_MAX ||
+		if (recording >= RECORDINGS_MAX ||
 		    buffer_append(&summary->window_ends, &none, sizeof(none)))
 			return NULL;
 	return (uint64_t *)(void *)summary->window_ends.data + recording;
@@ -195,24 +194,18 @@ static uint64_t *window_end(struct summary *summary, uint64_t recording)
 /* The time of a pause is no gap between windows. */
 static int add_paused(struct summary *summary, const struct record_paused *record)
 {
-	uint64_t *end = window_end(summary, record->recording);
-	struct summary_pause pause = {summary->paused, record->time};
+	int err = paused_add(&summary->paused, record);
+	const struct paused_time *pause;
+	uint64_t *end;
+	size_t count;
 
-	if (record->on) {
-		summary->paused = summary->paused ? summary->paused : record->time;
-		return 0;
-	}
-	if (!summary->paused || record->time < pause.begin)
-		return 0;
-	summary->paused = 0;
+	if (err <= 0)
+		return err == -ENOMEM ? err : 0;
+	pause = paused_times(&summary->paused, &count) + count - 1;
+	end = window_end(summary, pause->recording);
 	if (end && *end)
-		*end += pause.end - pause.begin;
-	return buffer_append(&summary->pauses, &pause, sizeof(pause));
-}
-
-static int end_pause(struct summary *summary, uint64_t time)
-{
-	return add_paused(summary, &(struct record_paused){.time = time});
+		*end += pause->end - pause->begin;
+	return 0;
 }
 
 /* Ignores impossible windows. */
@@ -281,7 +274,7 @@ static int add_record(struct summary *summary, const struct record *record)
 			summary->losses[record->loss.kind].count = record->loss.count;
 		return 0;
 	case RECORD_end:
-		err = end_pause(summary, record->end.time);
+		err = add_paused(summary, &(struct record_paused){.time = record->end.time});
 		add_end(summary, &record->end);
 		return err;
 	case RECORD_string:
@@ -313,7 +306,11 @@ int summary_read(struct profile_reader *reader, struct summary *out)
 			return err;
 	}
 	profile_reader_status(reader, &out->status);
-	return end_pause(out, out->last_time) ? -ENOMEM : more;
+	if (add_paused(out, &(struct record_paused){.time = out->last_time}))
+		return -ENOMEM;
+	paused_clip(&out->paused, out->recording.start,
+		    out->has_end ? out->end.time : out->last_time);
+	return more;
 }
 
 void summary_free(struct summary *summary)
@@ -323,7 +320,7 @@ void summary_free(struct summary *summary)
 	free_pairs(&summary->runtimes);
 	free_pairs(&summary->providers);
 	free_sources(summary);
-	buffer_free(&summary->pauses);
+	paused_free(&summary->paused);
 	buffer_free(&summary->window_ends);
 	buffer_free(&summary->texts);
 	buffer_free(&summary->text_at);

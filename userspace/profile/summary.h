@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "paused.h"
 #include "reader.h"
 #include "../util/buffer.h"
 
@@ -38,11 +39,6 @@ struct summary_loss {
 	char *text, *one; /* `one` where the count is 1 */
 };
 
-/* A time in which the recorder was paused. */
-struct summary_pause {
-	uint64_t begin, end;
-};
-
 /* All texts are terminated by a zero. */
 struct summary {
 	struct profile_status status;
@@ -52,7 +48,6 @@ struct summary {
 	struct buffer runtimes;    /* struct summary_pair[]: name and version, note */
 	struct buffer providers;   /* the same, for providers */
 	struct buffer sources;     /* struct summary_source[] */
-	struct buffer pauses;      /* struct summary_pause[] */
 	struct buffer window_ends; /* private: uint64_t[], by recording: end of its last window */
 	struct buffer texts;       /* private: zero-terminated strings, the first ones */
 	struct buffer text_at;     /* private: uint32_t[], by string: its offset in `texts` */
@@ -61,7 +56,7 @@ struct summary {
 	struct record_end end;
 	bool has_end;
 	uint64_t last_time; /* of any record */
-	uint64_t paused;    /* private: since when it is paused; 0: it is not */
+	struct paused paused;
 	struct {
 		uint64_t traced_ns;   /* while system calls were traced */
 		uint64_t untraced_ns; /* between two windows, or after the last */

@@ -319,8 +319,9 @@ static json_t *paused(const struct model_run *run)
 	for (size_t i = 0; i < run->n_paused; i++) {
 		json_t *row = json_object();
 
-		json_put(row, "start_ns", json_count(run->paused[i].start));
-		json_put(row, "duration_ns", json_count(run->paused[i].ns));
+		json_put(row, "recording", json_count(run->paused[i].recording));
+		json_put(row, "start_ns", json_count(run->paused[i].begin));
+		json_put(row, "duration_ns", json_count(run->paused[i].end - run->paused[i].begin));
 		json_array_append_new(rows, row);
 	}
 	return rows;

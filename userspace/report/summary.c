@@ -123,19 +123,17 @@ static void print_pauses(const struct section *section)
 {
 	const struct model_run *run = &section->model->run;
 
-	if (!run->n_paused)
+	if (!run->paused_ns)
 		return;
 	page_paragraph(section->page, STYLE_PLAIN, 2,
 		       "paused for %s of it: all figures are of the other %s",
 		       unit_time((double)run->paused_ns).text,
 		       unit_time((double)(run->duration - run->paused_ns)).text);
 	for (size_t i = 0; i < run->n_paused && i < PAUSES_SHOWN; i++)
-		page_paragraph(
-			section->page, STYLE_PLAIN, 4, "from %s to %s%s",
-			unit_time((double)(run->paused[i].start - run->start)).text,
-			unit_time((double)(run->paused[i].start - run->start + run->paused[i].ns))
-				.text,
-			i + 1 == PAUSES_SHOWN && i + 1 < run->n_paused ? " and later" : "");
+		page_paragraph(section->page, STYLE_PLAIN, 4, "from %s to %s%s",
+			       unit_time((double)(run->paused[i].begin - run->start)).text,
+			       unit_time((double)(run->paused[i].end - run->start)).text,
+			       i + 1 == PAUSES_SHOWN && i + 1 < run->n_paused ? " and later" : "");
 }
 
 static void print_sampling(const struct section *section)

@@ -345,22 +345,14 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	return 0;
 }
 
-int call_windows_pause(struct call_windows *windows, const struct record_paused *record)
+int call_windows_skip(struct call_windows *windows, const struct paused_time *pause)
 {
-	struct window_set *set =
-		record->recording < RECORDINGS_MAX ? set_get(windows, record->recording) : NULL;
+	struct window_set *set = set_get(windows, pause->recording);
 
-	if (!set)
-		return record->recording < RECORDINGS_MAX ? -ENOMEM : -EBADMSG;
-	if (record->on) {
-		set->paused = set->paused ? set->paused : record->time;
-		return 0;
-	}
 	/* As if the last window had ended so much later. */
-	if (set->paused && set->end && record->time > set->paused)
-		set->end += record->time - set->paused;
-	set->paused = 0;
-	return 0;
+	if (set && set->end)
+		set->end += pause->end - pause->begin;
+	return set ? 0 : -ENOMEM;
 }
 
 int call_windows_end(struct call_windows *windows, uint64_t recording, uint64_t end)
@@ -375,10 +367,8 @@ int call_windows_end(struct call_windows *windows, uint64_t recording, uint64_t 
 void call_windows_finish(struct call_windows *windows)
 {
 	for (struct window_set *set = windows->sets; set; set = set->next) {
-		uint64_t end = set->paused && set->recording_end ? set->paused : set->recording_end;
-
-		if (set->end && end > set->end)
-			set->gaps_ns += (double)(end - set->end);
+		if (set->end && set->recording_end > set->end)
+			set->gaps_ns += (double)(set->recording_end - set->end);
 		take_sample(set, 0, 0);
 	}
 }

@@ -8,6 +8,7 @@
 #ifndef GCPROF_CALL_WINDOWS_H
 #define GCPROF_CALL_WINDOWS_H
 
+#include "../../profile/paused.h"
 #include "../../profile/record.h"
 #include "../world/estimate.h"
 
@@ -33,7 +34,6 @@ struct window_set {
 	double gaps, gap_squares;
 	double own;             /* CPU time in windows, capped at that of the gap before each */
 	uint64_t recording_end; /* 0: unknown */
-	uint64_t paused;        /* since when it is paused; 0: it is not */
 };
 
 struct call_windows {
@@ -61,8 +61,8 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
 int call_windows_add(struct call_windows *windows, const struct record_call_window *record,
 		     uint64_t *gap);
 
-/* A recording is paused or resumed: the time between is no gap. 0, -ENOMEM or -EBADMSG. */
-int call_windows_pause(struct call_windows *windows, const struct record_paused *record);
+/* A recording was paused: that time is no gap. 0 or -ENOMEM. */
+int call_windows_skip(struct call_windows *windows, const struct paused_time *pause);
 
 /* A recording ended at `end`. 0, -ENOMEM or -EBADMSG. */
 int call_windows_end(struct call_windows *windows, uint64_t recording, uint64_t end);

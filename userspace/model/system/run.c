@@ -15,6 +15,7 @@ enum { COMMAND_WORDS_MAX = 4096 };
 void run_free(struct run *run)
 {
 	buffer_free(&run->command_line);
+	paused_free(&run->paused);
 }
 
 static bool is_key(struct bytes key, const char *name)
@@ -91,47 +92,14 @@ void run_recording(struct world *world, const struct record_recording *record)
 		world->model->alloc.period = record->period;
 }
 
-static int add_paused(struct run *run, struct world *world, uint64_t until)
+/* Recordings of a merged profile have pauses of their own: the others go on meanwhile. */
+static void finish_paused(struct run *run, struct model_run *out)
 {
-	struct model_run *out = &world->model->run;
-	struct model_span span = {run->paused, until - run->paused};
-
-	if (!run->paused || until < run->paused)
-		return 0;
-	if (array_reserve(&out->paused, &run->paused_capacity, out->n_paused, sizeof(span)) < 0)
-		return -ENOMEM;
-	out->paused[out->n_paused++] = span;
-	run->paused = 0;
-	return 0;
-}
-
-/* A file of a series repeats the last state, so a resume may come without a pause. */
-int run_paused(struct run *run, struct world *world, const struct record_paused *record)
-{
-	if (!record->on)
-		return add_paused(run, world, record->time);
-	run->paused = run->paused ? run->paused : record->time;
-	return 0;
-}
-
-/* Leaves of the pauses what lies within the recording and after the one before. */
-static void clip_paused(struct model_run *out)
-{
-	uint64_t from = out->start, end = out->start + out->duration;
-	size_t n = 0;
-
-	for (size_t i = 0; i < out->n_paused; i++) {
-		uint64_t begin = out->paused[i].start, until = begin + out->paused[i].ns;
-
-		begin = begin < from ? from : begin;
-		until = until > end ? end : until;
-		if (until <= begin)
-			continue;
-		out->paused[n++] = (struct model_span){begin, until - begin};
-		out->paused_ns += until - begin;
-		from = until;
-	}
-	out->n_paused = n;
+	paused_clip(&run->paused, out->start, out->start + out->duration);
+	out->paused = paused_times(&run->paused, &out->n_paused);
+	run->paused.times = (struct buffer){0};
+	for (size_t i = 0; out->recordings < 2 && i < out->n_paused; i++)
+		out->paused_ns += out->paused[i].end - out->paused[i].begin;
 }
 
 /* The part of the recording that the filter selects and that was recorded. */
@@ -140,11 +108,9 @@ static uint64_t recorded(const struct run *run, const struct model_run *out)
 	const struct filter *filter = run->selection ? run->selection->filter : NULL;
 	uint64_t ns = selection_time(filter, 0, out->duration);
 
-	for (size_t i = 0; i < out->n_paused; i++) {
-		uint64_t from = out->paused[i].start - out->start;
-
-		ns -= selection_time(filter, from, from + out->paused[i].ns);
-	}
+	for (size_t i = 0; out->paused_ns && i < out->n_paused; i++)
+		ns -= selection_time(filter, out->paused[i].begin - out->start,
+				     out->paused[i].end - out->start);
 	return ns;
 }
 
@@ -194,13 +160,10 @@ int run_finish(struct run *run, struct world *world)
 	if (!out->start)
 		out->start = run->first_time;
 	out->duration = end > out->start ? end - out->start : 0;
-	/* Recordings of a merged profile have pauses of their own. */
-	err = add_paused(run, world, end);
-	if (err)
+	err = paused_add(&run->paused, &(struct record_paused){.time = end});
+	if (err < 0)
 		return err;
-	if (out->recordings > 1)
-		out->n_paused = 0;
-	clip_paused(out);
+	finish_paused(run, out);
 	out->wall = recorded(run, out);
 	if (run->clock_realtime)
 		out->realtime = run->clock_realtime + (out->start - run->clock_monotonic);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "../../profile/paused.h"
 #include "../../profile/record.h"
 #include "../../util/buffer.h"
 
@@ -18,8 +19,8 @@ struct run {
 	uint64_t chunk_time;                      /* when the current chunk began */
 	int64_t unsampled, unsampled_spread;      /* CPU time in ns; and the part in the timeline */
 	uint64_t clock_monotonic, clock_realtime; /* first pair; 0: none */
-	uint64_t paused; /* since when the recording is paused; 0: it is not */
-	size_t command_capacity, paused_capacity;
+	struct paused paused;
+	size_t command_capacity;
 	struct buffer command_line;
 };
 
@@ -29,7 +30,6 @@ void run_free(struct run *run);
 int run_meta(struct world *world, const struct record_meta *record);
 int run_argument(struct run *run, struct world *world, const struct record_argument *record);
 void run_recording(struct world *world, const struct record_recording *record);
-int run_paused(struct run *run, struct world *world, const struct record_paused *record);
 void run_clock(struct run *run, const struct record_clock *record);
 
 /*

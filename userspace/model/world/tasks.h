@@ -11,8 +11,6 @@
 #include "charging.h"
 #include "estimate.h"
 
-#define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
-
 enum { RECENT_MAX = 4 };
 
 /* Page faults without I/O, and with. */
