@@ -374,8 +374,9 @@ has_blocks() { # COUNT CLIENT
 		        open('body', 'wb').write(self.rfile.read(int(self.headers['Content-Length'])))
 		        open('request', 'w').write(self.requestline)
 		        self.send_response(int(open('answer').read()))
-		        self.send_header('Content-Length', '0')
+		        self.send_header('Content-Length', '18')
 		        self.end_headers()
+		        self.wfile.write(b'Code: 81. Nothing\n')
 		server = http.server.HTTPServer(('127.0.0.1', 0), Handler)
 		print(server.server_port, flush=True)
 		server.handle_request()
@@ -387,7 +388,8 @@ has_blocks() { # COUNT CLIENT
 	to=pyroscope+http://127.0.0.1:$(cat place)
 	labels=(--label service=shop --label version=1 --label host=h --label 'team=a,b')
 	run -1 "$GCPROF" push --to "$to" --spool spool "${labels[@]}" known.data
-	grep -q 'HTTP status 500' <<<"$output"
+	# The response's body is not read.
+	grep -q 'the server refused the profile: HTTP status 500' <<<"$output"
 	[ "$(ls spool | wc -l)" = 1 ]
 	echo 200 >answer
 	"$GCPROF" push --to "$to" --spool spool "${labels[@]}"

@@ -266,7 +266,9 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 	const char *text = answer->size > 1 ? answer->data : "", *end;
 	size_t size;
 
-	sscanf(text, "Code: %d", &problem->code);
+	/* Of Pyroscope's response only the status is read. */
+	if (!http->pyroscope)
+		sscanf(text, "Code: %d", &problem->code);
 	if (problem->code == HTTP_NO_DATABASE) {
 		snprintf(problem->text, sizeof(problem->text),
 			 "there is no database %s; create it with: gcprof push --schema | "
@@ -316,8 +318,8 @@ static int perform(struct http *http, const char *url, struct curl_slist *header
 	if (buffer_append(answer, "", 1))
 		return -ENOMEM;
 	lib.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
-	/* The status is 200 if a statement fails after it has sent its header. */
-	if (status == 200 && strncmp(answer->data, "Code: ", 6) != 0)
+	/* ClickHouse's status is 200 if a statement fails after it has sent its header. */
+	if (status == 200 && (http->pyroscope || strncmp(answer->data, "Code: ", 6) != 0))
 		return 0;
 	explain(http, status, answer, problem);
 	return -EREMOTEIO;
