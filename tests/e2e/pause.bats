@@ -99,6 +99,28 @@ agrees() { # PERCENT_OF_CALLS
 	same info "$(jq -c .paused info)" "$(ask '[.paused[] | {start_ns, duration_ns}] | tojson')"
 }
 
+@test "--off-cpu and --keep: a thread's time is that outside of the pause, in snapshots as well" {
+	begin --off-cpu --keep 1m -- ./paced 3
+	wait_until is_recording "$recorder"
+	sleep 0.7
+	ask_for pause 1
+	sleep 0.7
+	"$GCPROF" snapshot "$recorder"
+	ask_for resume 1
+	wait "$recorder"
+	for file in gcprof-0001.data gcprof-0002.data; do
+		holds '(.paused | length) == 1 and .paused_ns > 600000000 and .selected_ns == .duration_ns - .paused_ns' \
+			"$file"
+	done
+	# The pause took longer.
+	holds '.threads[] | select(.name == "paced") | .on_cpu_ns - .cpu_ns < 300000000' "$file"
+	"$GCPROF" query -f json "SELECT (SELECT wall_ns FROM threads WHERE name = 'paced') AS wall,
+		(SELECT count(*) FROM waits JOIN recording_pauses AS p ON waits.start > p.start AND
+			waits.start < p.finish) AS within" "$file" >rows
+	same 'wall, in SQL' "$(jq '.[0].wall' rows)" "$(ask '.threads[] | select(.name == "paced").wall_ns' "$file")"
+	same 'waits in pauses' "$(jq '.[0].within' rows)" 0
+}
+
 @test "--start-paused: nothing is recorded before the resume, all names are there after it" {
 	begin --start-paused -R 4K -- ./paced 3
 	wait_until is_recording "$recorder"

@@ -132,15 +132,16 @@ static int put_pauses(struct sql *sql, const struct world *world)
 /* --- tasks and types ------------------------------------------------------------------------ */
 
 /* The kernel's figures for a thread; known once the thread or the recording has ended. */
-static void add_usage(struct row_threads *row, const struct thread *thread, uint64_t start)
+static void add_usage(struct row_threads *row, const struct world *world,
+		      const struct thread *thread)
 {
-	uint64_t begin = thread->begin ? thread->begin : start, off_cpu_ns = 0;
+	uint64_t off_cpu_ns = 0;
 
 	if (!thread->ended)
 		return;
 	for (int i = 0; i < WAIT_KINDS; i++)
 		off_cpu_ns += thread->wait_ns[i];
-	row->wall_ns = integer(thread->end > begin ? thread->end - begin : 0);
+	row->wall_ns = integer(tasks_wall_ns(&world->tasks, &world->model->run, thread));
 	row->queued_ns = thread->queue_known ? integer(thread->queued_ns) : nothing();
 	row->off_cpu_ns = thread->waits_known ? integer(off_cpu_ns) : nothing();
 	row->minor_faults = integer(thread->minor_faults);
@@ -192,7 +193,7 @@ static int put_threads(struct sql *sql, const struct world *world)
 			.alloc_samples = integer(thread->alloc_samples),
 			.alloc_bytes = real(thread->alloc_bytes),
 		};
-		add_usage(&row, thread, world->model->run.start);
+		add_usage(&row, world, thread);
 		error = database_put(sql->database, TABLE_threads, &row);
 	}
 	return error;

@@ -55,23 +55,17 @@ static int by_time(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/*
- * Sets the thread's recorded time and its time off the CPU. A thread older than the recording
- * counts from when its process was first seen, because attaching takes time.
- */
+/* Sets the thread's recorded time and its time off the CPU. */
 static void add_times(const struct world *world, const struct thread *thread,
 		      struct model_thread *row)
 {
-	uint64_t begin = thread->begin ? thread->begin
-				       : tasks_find_process(&world->tasks, thread->process)->time;
-
 	if (!thread->ended)
 		return;
 	row->ended = true;
 	row->waits_known = thread->waits_known;
 	row->queue_known = thread->queue_known;
 	row->queued_ns = thread->queued_ns;
-	row->wall_ns = thread->end > begin ? thread->end - begin : 0;
+	row->wall_ns = tasks_wall_ns(&world->tasks, &world->model->run, thread);
 	row->minor_faults = thread->minor_faults;
 	row->major_faults = thread->major_faults;
 	for (int i = 0; i < WAIT_KINDS; i++) {

@@ -104,4 +104,11 @@ void tasks_begin(struct tasks *tasks, const struct record_fork *record);
 /* Call when all names are known: a process gets the name of its first thread. */
 void tasks_name_processes(struct tasks *tasks);
 
+/*
+ * For how long an ended thread was recorded, without pauses of the recording. A thread older than
+ * the recording counts from when its process was first seen, because attaching takes time.
+ */
+uint64_t tasks_wall_ns(const struct tasks *tasks, const struct model_run *run,
+		       const struct thread *thread);
+
 #endif
