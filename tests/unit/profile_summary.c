@@ -152,8 +152,8 @@ TEST(each_recording_has_its_own_pauses)
 		{{.time = 50, .recording = 1}, 1},
 		{{.time = 60, .on = 1, .recording = RECORDINGS_MAX}, -EBADMSG},
 	};
-	static const struct paused_time all[] = {{2, 20, 30}, {1, 10, 40}, {1, 40, 50}};
-	static const struct paused_time within[] = {{2, 25, 30}, {1, 25, 40}};
+	static const struct paused_time all[] = {{2, 20, 30, 0}, {1, 10, 40, 0}, {1, 40, 50, 0}};
+	static const struct paused_time within[] = {{1, 25, 40, 0}, {2, 25, 30, 0}};
 	struct paused paused = {0};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
@@ -161,6 +161,31 @@ TEST(each_recording_has_its_own_pauses)
 	check_times(&paused, all, 3);
 	paused_clip(&paused, 25, 40);
 	check_times(&paused, within, 2);
+	paused_free(&paused);
+}
+
+/* Pauses at 10 to 20 and 40 to 50; another recording's overlap. */
+TEST(pauses_are_left_out_of_a_span)
+{
+	static const uint64_t records[][4] = {{1, 10, 1}, {2, 5, 1},  {1, 20, 0},
+					      {1, 40, 1}, {2, 45, 0}, {1, 50, 0}};
+	static const uint64_t spans[][3] = {{0, 10, 0},  {0, 15, 5},  {0, 30, 10}, {15, 45, 10},
+					    {0, 99, 20}, {20, 40, 0}, {60, 70, 0}, {30, 20, 0},
+					    {12, 18, 6}, {50, 99, 0}};
+	struct paused paused = {0};
+	const struct paused_time *times;
+	size_t count;
+
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+		CHECK(paused_add(&paused, &(struct record_paused){.recording = records[i][0],
+								  .time = records[i][1],
+								  .on = records[i][2]}) >= 0);
+	paused_clip(&paused, 0, 100);
+	times = paused_times(&paused, &count);
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+		CHECK_EQ(paused_between(times, count, 1, spans[i][0], spans[i][1]), spans[i][2]);
+	CHECK_EQ(paused_between(times, count, 2, 0, 99), 40);
+	CHECK_EQ(paused_between(times, count, 3, 0, 99), 0);
 	paused_free(&paused);
 }
 

@@ -77,16 +77,10 @@ void tasks_name_processes(struct tasks *tasks)
 uint64_t tasks_wall_ns(const struct tasks *tasks, const struct model_run *run,
 		       const struct thread *thread)
 {
-	uint64_t begin = thread->begin ? thread->begin
-				       : tasks_find_process(tasks, thread->process)->time;
+	const struct process *process = tasks_find_process(tasks, thread->process);
+	uint64_t begin = thread->begin ? thread->begin : process->time;
 	uint64_t wall = thread->end > begin ? thread->end - begin : 0;
 
-	for (size_t i = 0; wall && run->paused_ns && i < run->n_paused; i++) {
-		uint64_t from = run->paused[i].begin, until = run->paused[i].end;
-
-		from = from < begin ? begin : from;
-		until = until > thread->end ? thread->end : until;
-		wall -= until > from ? until - from : 0;
-	}
-	return wall;
+	return wall -
+	       paused_between(run->paused, run->n_paused, process->recording, begin, thread->end);
 }
