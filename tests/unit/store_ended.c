@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "store_rig.h"
+#include "../../bpf/frame_place.h"
 
 /* Whatever is not in this set is gone; what was reported. */
 struct present {
@@ -30,9 +31,16 @@ static void note_gone(void *context, struct process *process)
 	present->n_gone++;
 }
 
+/* As the recorder does. */
+static void drop(void *context, const struct process *process)
+{
+	(void)context;
+	store_forget(rig.store, process->id);
+}
+
 static void sweep(struct present *present, int times)
 {
-	const struct processes_watch watch = {is_present, note_gone, present};
+	const struct processes_watch watch = {is_present, note_gone, drop, present};
 
 	for (int i = 0; i < times; i++)
 		processes_sweep(rig.processes, &watch);
@@ -89,4 +97,37 @@ TEST(who_is_gone_without_a_word_is_missed)
 	send_mmap(2, 0x1000, 0x1000, 0, "/nowhere/stranger");
 	finish();
 	CHECK_EQ(count(RECORD_mmap), 1);
+}
+
+/* Modules of the registry that stand for code in no file. */
+static size_t count_generated(void)
+{
+	size_t n = 0;
+
+	for (uint64_t module = 1; module < 64; module++) {
+		const struct file *file = files_by_module(rig.files, module);
+
+		n += file && file->process;
+	}
+	return n;
+}
+
+/* Each child of a Python program runs functions that are in no file. */
+TEST(the_code_of_children_without_end_takes_no_memory)
+{
+	struct present present = {.indices = {1}};
+
+	begin();
+	for (uint32_t child = 2; child <= 41; child++) {
+		send_fork(1, 100, child, 100 + child);
+		send_ip(child, 100 + child, frame_place(7, 1));
+		send_exit(child, 100 + child, 100 + child, 1);
+	}
+	send_ip(1, 100, frame_place(7, 1));
+	CHECK_EQ(count_generated(), 41);
+	sweep(&present, 100);
+	CHECK_EQ(count_generated(), 1);
+	send_ip(1, 100, frame_place(7, 1));
+	finish();
+	CHECK_EQ(nth(RECORD_cpu, 40)->cpu.stack, nth(RECORD_cpu, 41)->cpu.stack);
 }

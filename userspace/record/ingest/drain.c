@@ -128,6 +128,13 @@ static void forget_process(void *context, const struct process *process)
 		heap_profiles_forget(drain->heaps, index);
 }
 
+static void drop_process(void *context, const struct process *process)
+{
+	const struct drain *drain = context;
+
+	store_forget(drain->parts.store, process->id);
+}
+
 static void fork_process(void *context, struct process *child, uint32_t parent_pid)
 {
 	const struct drain *drain = context;
@@ -153,6 +160,7 @@ static void subscribe(struct drain *drain)
 		.execs = execute_program,
 		.maps = map_file,
 		.ends = forget_process,
+		.drops = drop_process,
 	};
 
 	unwinder_subscribe(drain->parts.unwinder, drain->world);

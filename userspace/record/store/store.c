@@ -103,6 +103,12 @@ void store_meet_end(struct store *store, uint64_t process)
 	frame_names_end(store->names, process);
 }
 
+void store_forget(struct store *store, uint64_t process)
+{
+	frame_names_forget(store->names, process);
+	files_forget_generated(store->files, process);
+}
+
 int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint32_t ns_pid,
 		      uint64_t time)
 {
@@ -423,7 +429,8 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 	if (reason == LOSS_NAMES_FILE)
 		return frame_names_unread(store->names) + files_lost(store->files);
 	if (reason == LOSS_SHARE)
-		return store->losses[reason] + processes_unnamed(store->processes);
+		return store->losses[reason] + processes_unnamed(store->processes) +
+		       frame_names_unnamed(store->names);
 	return (unsigned)reason < LOSS_MAX ? store->losses[reason] : 0;
 }
 

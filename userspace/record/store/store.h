@@ -55,6 +55,9 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 void store_meet_event(struct store *store, const struct event_header *event, size_t size);
 void store_meet_end(struct store *store, uint64_t process);
 
+/* The profile has reached the end of a process. */
+void store_forget(struct store *store, uint64_t process);
+
 /* A report of an interpreted function, for the names of its frames. */
 void store_meet_bytecode(struct store *store, const struct event_header *event, size_t size);
 

@@ -3,7 +3,7 @@
 /*
  * Another process finds the names (symbolizer.h) during the recording. Generated code is described
  * late, or not before its process ends; its frames are requested again until they have a name or
- * the recording ends.
+ * the process is forgotten.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,9 @@
 #include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
-#define OWNERS_MAX 4096 /* processes that generate code */
+#define RESTS         64    /* times the CPU time of a request: wait before the next one */
+#define OWNERS_MAX    4096  /* processes that generate code */
+#define GENERATED_MAX 65536 /* frames that wait for a description */
 
 struct frame_names {
 	struct profile_writer *writer;
@@ -41,9 +43,12 @@ struct frame_names {
 	struct buffer java_frames; /* the same for Java frames */
 	struct bytecodes *bytecodes;
 	uint64_t last;    /* last frame requested */
+	uint64_t asked;   /* when the generated ones were requested */
+	uint64_t spent;   /* by readers on those until then; ns */
 	uint64_t now;     /* begin of the current call: new frames are slightly older */
 	uint64_t highest; /* highest frame visited in this call */
 	uint64_t lost;    /* number of modules whose file was not found */
+	uint64_t unnamed; /* frames of generated code beyond GENERATED_MAX */
 	int err;
 };
 
@@ -144,6 +149,18 @@ static int write_symbols(struct frame_names *names, uint64_t frame, const struct
 	return err;
 }
 
+/* Its process may describe it later, as long as it runs. */
+static int keep_generated(struct frame_names *names, const struct symbol_frame *frame)
+{
+	if (!map_get(names->owners, &frame->owner))
+		return 0;
+	if (names->generated.size >= GENERATED_MAX * sizeof(*frame)) {
+		names->unnamed++;
+		return 0;
+	}
+	return buffer_append(&names->generated, frame, sizeof(*frame));
+}
+
 static int write_names(void *context, const struct symbol_frame *frame,
 		       const struct symbol *symbols, size_t n)
 {
@@ -154,7 +171,7 @@ static int write_names(void *context, const struct symbol_frame *frame,
 	if (frame->space == SYMBOL_JAVA)
 		return java_names_answer(names->java, frame, symbols, n);
 	if (!n && frame->space == SYMBOL_GENERATED)
-		return buffer_append(&names->generated, frame, sizeof(*frame));
+		return keep_generated(names, frame);
 	return write_symbols(names, frame->frame, symbols, n);
 }
 
@@ -324,6 +341,18 @@ void frame_names_end(struct frame_names *names, uint64_t process)
 	java_names_end(names->java, names->symbolizer, process);
 }
 
+void frame_names_forget(struct frame_names *names, uint64_t process)
+{
+	const uint64_t *slot = map_get(names->owners, &process);
+
+	if (!slot)
+		return;
+	free_owner(names, (struct code_owner *)(uintptr_t)*slot);
+	map_remove(names->owners, &process);
+	if (names->symbolizer)
+		symbolizer_end(names->symbolizer, SYMBOL_GENERATED, process);
+}
+
 int frame_names_frames(struct frame_names *names, uint64_t process,
 		       const struct event_native *frames, size_t n)
 {
@@ -373,6 +402,13 @@ static int ask_bytecode(struct frame_names *names, struct symbol_frame *frame)
 	return symbolizer_ask(names->symbolizer, frame, &file);
 }
 
+/* A process may have described gigabytes of code, and all is read each time. */
+static bool readers_rested(const struct frame_names *names)
+{
+	return names->now - names->asked >=
+	       RESTS * (symbolizer_spent(names->symbolizer, SYMBOL_GENERATED) - names->spent);
+}
+
 /* Requests frames without names again. */
 static int ask_generated(struct frame_names *names)
 {
@@ -386,6 +422,8 @@ static int ask_generated(struct frame_names *names)
 
 	if (err || !waiting.size)
 		return err;
+	names->asked = names->now;
+	names->spent = symbolizer_spent(names->symbolizer, SYMBOL_GENERATED);
 	names->generated = (struct buffer){0};
 	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
 		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
@@ -496,7 +534,7 @@ static void visit_frame(void *context, uint64_t id, const struct record *definit
 	names->err = ask_native(names, &frame, definition->native_frame.module);
 }
 
-static int ask_all(struct frame_names *names)
+static int ask_all(struct frame_names *names, bool last)
 {
 	int err = need_symbolizer(names);
 
@@ -508,12 +546,12 @@ static int ask_all(struct frame_names *names)
 	profile_writer_each_frame(names->writer, visit_frame, names);
 	names->last = names->highest;
 	err = names->err ? names->err : write_java(names);
-	return err ? err : ask_generated(names);
+	return err || (!last && !readers_rested(names)) ? err : ask_generated(names);
 }
 
 int frame_names_write(struct frame_names *names)
 {
-	int err = ask_all(names);
+	int err = ask_all(names, false);
 
 	return err ? err : symbolizer_turn(names->symbolizer);
 }
@@ -531,7 +569,7 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 
 	/* Before and after: by then the /tmp of processes, and perf maps, have been opened. */
 	opener_settle(opener_of(names), ns);
-	err = ask_all(names);
+	err = ask_all(names, true);
 	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
 	err = err ? err : symbolizer_finish(names->symbolizer, ns);
@@ -546,4 +584,9 @@ bool frame_names_are_written(const struct frame_names *names)
 uint64_t frame_names_unread(const struct frame_names *names)
 {
 	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
+}
+
+uint64_t frame_names_unnamed(const struct frame_names *names)
+{
+	return names->unnamed;
 }

@@ -45,6 +45,9 @@ int frame_names_map(struct frame_names *names, uint64_t process, uint32_t pid,
 		    const struct event_mmap *event, const char *path);
 void frame_names_end(struct frame_names *names, uint64_t process);
 
+/* The names of a process that ended a while ago were requested: its code gets no others. */
+void frame_names_forget(struct frame_names *names, uint64_t process);
+
 /* Frames that left a ring: requests names of Java frames at once. */
 int frame_names_frames(struct frame_names *names, uint64_t process,
 		       const struct event_native *frames, size_t n);
@@ -67,5 +70,8 @@ bool frame_names_are_written(const struct frame_names *names);
 
 /* Number of files with frames that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);
+
+/* Number of frames of generated code that wait no longer, because there were too many. */
+uint64_t frame_names_unnamed(const struct frame_names *names);
 
 #endif

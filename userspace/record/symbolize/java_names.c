@@ -143,7 +143,7 @@ void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint
 {
 	forget(java, process);
 	if (symbolizer)
-		symbolizer_end_java(symbolizer, process);
+		symbolizer_end(symbolizer, SYMBOL_JAVA, process);
 }
 
 /* A map_keep: drops the names of ended processes. */

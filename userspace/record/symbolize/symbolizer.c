@@ -37,7 +37,7 @@ struct subject {
 	int map_fd;       /* of a Java virtual machine: the socket of its memory */
 	uint32_t pid;     /* pid of that process */
 	uint64_t start, offset;
-	bool stays; /* a Java virtual machine that still runs */
+	bool stays; /* its process has dumps, or is a Java virtual machine, and still runs */
 	int dumps[NAMES_DUMPS_MAX];
 	size_t n_dumps;
 	struct buffer frames; /* struct symbol_frame[] */
@@ -53,6 +53,7 @@ struct lane {
 	struct queue queues[2];  /* owners whose files failed are in the second one */
 	struct subject *current; /* being read, or NULL */
 	size_t asked;            /* number of its frames requested */
+	uint64_t before;         /* worker_cpu_ns() at that time */
 };
 
 enum { LANE_FILES, LANE_JAVA, LANE_BYTECODE, LANES };
@@ -67,7 +68,8 @@ struct symbolizer {
 	struct map *unread;   /* files that are missing or were replaced */
 	struct map *suspects; /* users whose files failed */
 	size_t failures, n_dumps;
-	struct names_left left; /* temporary */
+	uint64_t spent[SYMBOL_SPACES]; /* CPU time of readers; ns */
+	struct names_left left;        /* temporary */
 };
 
 /* --- subjects ----------------------------------------------------------------------------- */
@@ -117,24 +119,30 @@ static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64
 	return subject;
 }
 
-/* Nothing waits: only jitdump files are worth keeping. */
+/* Nothing waits: only jitdump files and the memory of Java virtual machines are worth keeping. */
 static void drop(struct symbolizer *symbolizer, struct subject *subject)
 {
-	if (subject->stays)
-		return;
-	if (subject->n_dumps) {
-		close_all(subject);
+	if (subject->stays) {
+		if (subject->n_dumps)
+			close_all(subject);
 		return;
 	}
+	symbolizer->n_dumps -= subject->n_dumps > 0;
 	map_remove(symbolizer->subjects, &subject->key);
 	subject_free(subject);
 }
 
-static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
+static struct lane *lane_of(struct symbolizer *symbolizer, const struct subject *subject)
 {
 	static const int lanes[SYMBOL_SPACES] = {
 		[SYMBOL_JAVA] = LANE_JAVA, [SYMBOL_BYTECODE] = LANE_BYTECODE};
-	struct lane *lane = &symbolizer->lanes[lanes[subject->key.space]];
+
+	return &symbolizer->lanes[lanes[subject->key.space]];
+}
+
+static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
+{
+	struct lane *lane = lane_of(symbolizer, subject);
 	uint64_t user = subject->user;
 	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
 
@@ -269,6 +277,7 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 	}
 	symbolizer->n_dumps += !subject->n_dumps;
 	subject->dumps[subject->n_dumps++] = fd;
+	subject->stays = true;
 	return 0;
 }
 
@@ -292,16 +301,16 @@ int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java 
 	return 0;
 }
 
-void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process)
+void symbolizer_end(struct symbolizer *symbolizer, enum symbol_space space, uint64_t process)
 {
-	const uint64_t key[2] = {SYMBOL_JAVA, process};
+	const uint64_t key[2] = {space, process};
 	const uint64_t *slot = map_get(symbolizer->subjects, key);
 	struct subject *subject = slot ? (struct subject *)(uintptr_t)*slot : NULL;
 
 	if (!subject)
 		return;
 	subject->stays = false;
-	if (!subject->queued && symbolizer->lanes[LANE_JAVA].current != subject)
+	if (!subject->queued && lane_of(symbolizer, subject)->current != subject)
 		drop(symbolizer, subject);
 }
 
@@ -342,6 +351,7 @@ static int send_request(struct lane *lane)
 	};
 
 	lane->asked = n_frames(subject) < NAMES_BATCH ? n_frames(subject) : NAMES_BATCH;
+	lane->before = worker_cpu_ns(lane->worker);
 	names_message_begin(&message, &file);
 	message.head.count = (uint32_t)lane->asked;
 	message.head.has_map = subject->map_fd >= 0;
@@ -425,6 +435,7 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 	int err;
 
 	lane->current = NULL;
+	symbolizer->spent[subject->key.space] += worker_cpu_ns(lane->worker) - lane->before;
 	symbolizer->left.at = answer->data;
 	symbolizer->left.size = answer->size;
 	if (names_is_failure(answer->err))
@@ -535,6 +546,11 @@ int symbolizer_finish(struct symbolizer *symbolizer, uint64_t ns)
 	if (!err && !symbolizer_is_done(symbolizer))
 		log_warning("some functions have no names: reading their files took too long");
 	return err;
+}
+
+uint64_t symbolizer_spent(const struct symbolizer *symbolizer, enum symbol_space space)
+{
+	return symbolizer->spent[space];
 }
 
 size_t symbolizer_unread(const struct symbolizer *symbolizer)

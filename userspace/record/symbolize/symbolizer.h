@@ -85,8 +85,11 @@ struct symbol_java {
 
 int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java);
 
-/* The process has ended. */
-void symbolizer_end_java(struct symbolizer *symbolizer, uint64_t process);
+/* A process with dumps or Java frames has ended: drops what is kept for later frames. */
+void symbolizer_end(struct symbolizer *symbolizer, enum symbol_space space, uint64_t process);
+
+/* CPU time that readers took for frames of a space, ns. */
+uint64_t symbolizer_spent(const struct symbolizer *symbolizer, enum symbol_space space);
 
 /* Sends requests and takes answers. Returns what `names` returned if that was not 0. */
 int symbolizer_turn(struct symbolizer *symbolizer);

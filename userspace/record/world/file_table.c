@@ -85,7 +85,7 @@ static void drop_content(struct entry *entry)
 	buffer_free(&entry->waiting);
 }
 
-static void forget(struct file_table *table, struct entry *entry)
+void file_table_forget(struct file_table *table, struct entry *entry)
 {
 	bool is_latest = entry_at(table->by_key, &entry->key) == entry;
 
@@ -110,7 +110,7 @@ static void forget(struct file_table *table, struct entry *entry)
 void file_table_free(struct file_table *table)
 {
 	while (table->oldest)
-		forget(table, table->oldest);
+		file_table_forget(table, table->oldest);
 	map_free_all(table->by_key, free);
 	map_free(table->by_module);
 	map_free(table->by_id);
@@ -127,7 +127,7 @@ static bool forget_oldest(struct file_table *table)
 			 entry->waits_for_debug || (users && !entry->file.user)))
 		entry = entry->newer;
 	if (entry)
-		forget(table, entry);
+		file_table_forget(table, entry);
 	return entry != NULL;
 }
 

@@ -71,6 +71,9 @@ struct entry *file_table_by_module(struct file_table *table, uint64_t module);
 struct entry *file_table_add(struct file_table *table, const struct file_key *key,
 			     const char *path);
 
+/* Drops an entry; of a file with probes attached, that stays known. */
+void file_table_forget(struct file_table *table, struct entry *entry);
+
 /* The file is open now. Takes over `fd`. */
 void file_table_opened(struct file_table *table, struct entry *entry, int fd, uid_t user);
 

@@ -510,6 +510,15 @@ uint64_t files_generated(struct files *files, struct profile_writer *writer, uin
 				     profile_writer_generated(writer, process));
 }
 
+void files_forget_generated(struct files *files, uint64_t process)
+{
+	struct entry *entry =
+		file_table_find(&files->table, &(struct file_key){KEY_GENERATED, process});
+
+	if (entry)
+		file_table_forget(&files->table, entry);
+}
+
 const struct file *files_by_id(struct files *files, uint32_t id)
 {
 	const struct entry *entry = file_table_by_id(&files->table, id);

@@ -71,6 +71,9 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 /* The same for code that a process generates. */
 uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process);
 
+/* The process has ended, and with it its code. */
+void files_forget_generated(struct files *files, uint64_t process);
+
 /* The file with this id; NULL if it was evicted. Valid until the next call. */
 const struct file *files_by_id(struct files *files, uint32_t id);
 

@@ -440,6 +440,8 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 		forget(sweep->processes, process);
 	if (process->sweeps <= SWEEPS_DROP && sweep->processes->ended <= ENDED_MAX)
 		return true;
+	if (sweep->watch)
+		sweep->watch->dropped(sweep->watch->context, process);
 	forget(sweep->processes, process);
 	forget_number(sweep->processes, process);
 	sweep->processes->recent[process->id % RECENT] = NULL;

@@ -139,10 +139,11 @@ int process_exec(struct processes *processes, struct process *process, uint64_t 
 void process_over(struct process *process, uint64_t time);
 
 /* Checks whether processes still exist. `gone` gets those whose end was never reported, to end
- * them. */
+ * them; `dropped` those that are about to be dropped. */
 struct processes_watch {
 	bool (*is_there)(void *context, const struct process *process);
 	void (*gone)(void *context, struct process *process);
+	void (*dropped)(void *context, const struct process *process);
 	void *context;
 };
 

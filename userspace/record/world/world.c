@@ -259,11 +259,18 @@ static void gone(void *context, struct process *process)
 		NOTIFY(world, ends, process);
 }
 
+static void dropped(void *context, const struct process *process)
+{
+	const struct sweep *sweep = context;
+
+	NOTIFY(sweep->world, drops, process);
+}
+
 void world_sweep(struct world *world, uint64_t now,
 		 bool (*there)(void *context, const struct process *process), void *context)
 {
 	struct sweep sweep = {world, now, there, context};
-	const struct processes_watch watch = {is_there, gone, &sweep};
+	const struct processes_watch watch = {is_there, gone, dropped, &sweep};
 
 	processes_sweep(world->processes, &watch);
 }
