@@ -111,6 +111,27 @@ TEST(what_was_there_before_has_one_time)
 	finish();
 }
 
+/* Its room is given back while it goes on, and each is found where it belongs. */
+TEST(a_program_that_maps_without_end_keeps_only_what_is_ahead)
+{
+	struct process *process = begin();
+	const struct mappings_pool *pool = processes_pool(processes);
+
+	for (uint32_t i = 1; i <= 5000; i++) {
+		map(process, i, 100 * i, i);
+		if (i > 10)
+			CHECK_EQ(ahead_reach(processes, process,
+					     &(struct mapping){.time = i - 10,
+							       .start = 100 * (i - 10)}),
+				 i - 10);
+		CHECK(process->ahead.size <= 24 * sizeof(struct mapping));
+	}
+	CHECK_EQ(pool->used, 10);
+	CHECK_STR(view(process), "499100:4991 499200:4992 499300:4993 499400:4994 499500:4995 "
+				 "499600:4996 499700:4997 499800:4998 499900:4999 500000:5000");
+	finish();
+}
+
 TEST(another_program_has_nothing_of_the_one_before)
 {
 	struct process *process = begin();

@@ -19,6 +19,7 @@
 #define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* time that unused rows are kept */
+#define RESTS      64 /* times what collecting mappings took, until the next time */
 
 enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
@@ -40,6 +41,7 @@ struct unwinder {
 	struct files *files;
 	int interpreters;      /* the map, borrowed; -1: not connected yet */
 	struct buffer changed; /* uint32_t[]: processes whose mappings changed */
+	uint64_t next;         /* their mappings are not collected before; ns */
 	pthread_t thread;
 	bool running;
 
@@ -186,6 +188,7 @@ void unwinder_settle(struct unwinder *unwinder, uint64_t ns)
 
 	if (!unwinder)
 		return;
+	unwinder->next = 0;
 	unwinder_flush(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
 	while (!err && (unwinder->busy || unwinder->flush))
@@ -374,14 +377,23 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 		unwinder->lost++;
 }
 
-/* If too much is queued for the thread, changes wait. */
-void unwinder_flush(struct unwinder *unwinder)
+static uint64_t thread_cpu_ns(void)
 {
-	const uint32_t *all;
+	struct timespec time = {0};
 
-	if (!unwinder || unwinder->notes_bytes > NOTES_MAX)
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* A program that maps without end has a longer list of mappings each time: this takes a bounded
+ * share of a CPU. If too much is queued for the thread, changes wait as well. */
+static void note_changed(struct unwinder *unwinder)
+{
+	const uint32_t *all = (const void *)unwinder->changed.data;
+	uint64_t now = clock_now(), began = thread_cpu_ns();
+
+	if (!unwinder->changed.size || now < unwinder->next || unwinder->notes_bytes > NOTES_MAX)
 		return;
-	all = (const void *)unwinder->changed.data;
 	for (size_t i = 0; i < unwinder->changed.size / sizeof(*all); i++) {
 		struct process *process = processes_find(unwinder->processes, all[i]);
 
@@ -389,6 +401,14 @@ void unwinder_flush(struct unwinder *unwinder)
 			note_mappings(unwinder, process);
 	}
 	unwinder->changed.size = 0;
+	unwinder->next = now + RESTS * (thread_cpu_ns() - began);
+}
+
+void unwinder_flush(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	note_changed(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
 	unwinder->flush = unwinder->notes.size > 0;
 	if (unwinder->flush)

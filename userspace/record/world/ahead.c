@@ -3,14 +3,9 @@
 #include "ahead.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define FORKS_MAX 64 /* forks not in the profile yet, each the parent of the next */
-
-static struct mapping *all_of(const struct process *process, size_t *n)
-{
-	*n = process->ahead.size / sizeof(struct mapping);
-	return (struct mapping *)(void *)process->ahead.data;
-}
 
 /* Rings are nearly in order, so the new one belongs near the end. */
 int ahead_map(struct processes *processes, struct process *process, const struct mapping *mapping)
@@ -19,7 +14,7 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 	struct mapping *all;
 	size_t n;
 
-	all_of(process, &n);
+	process_ahead(process, &n);
 	if (mapping->start >= mapping->end)
 		return 0;
 	if (!mappings_allow(pool, n + 1))
@@ -27,7 +22,7 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 	if (buffer_append(&process->ahead, mapping, sizeof(*mapping)))
 		return -ENOMEM;
 	pool->used++;
-	all = all_of(process, &n);
+	all = process_ahead(process, &n);
 	for (size_t i = n - 1; i > 0 && all[i - 1].time > mapping->time; i--) {
 		all[i] = all[i - 1];
 		all[i - 1] = *mapping;
@@ -35,26 +30,45 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 	return 0;
 }
 
+/* Drops the first ones. Room is given back when most is empty, so that a program which maps without
+ * end costs the same for each mapping. */
+static void drop(struct processes *processes, struct process *process, size_t count)
+{
+	size_t n;
+	const struct mapping *all;
+
+	processes_pool(processes)->used -= count;
+	process->reached += count;
+	all = process_ahead(process, &n);
+	if (process->reached <= n)
+		return;
+	if (n)
+		memmove(process->ahead.data, all, n * sizeof(*all));
+	else
+		buffer_free(&process->ahead);
+	process->ahead.size = n * sizeof(*all);
+	process->reached = 0;
+}
+
 /* Mappings from before the recording all have the same time. */
 uint32_t ahead_reach(struct processes *processes, struct process *process,
 		     const struct mapping *mapping)
 {
 	uint32_t file = 0;
-	size_t n, kept = 0;
-	struct mapping *all = all_of(process, &n);
+	size_t n, earlier = 0, at;
+	struct mapping *all = process_ahead(process, &n);
 
-	for (size_t i = 0; i < n; i++) {
-		bool is_it = all[i].time == mapping->time && all[i].start == mapping->start;
-
-		if (is_it)
-			file = all[i].file;
-		else if (all[i].time >= mapping->time)
-			all[kept++] = all[i];
+	while (earlier < n && all[earlier].time < mapping->time)
+		earlier++;
+	for (at = earlier; at < n && all[at].time == mapping->time; at++) {
+		if (all[at].start != mapping->start)
+			continue;
+		file = all[at].file;
+		memmove(all + earlier + 1, all + earlier, (at - earlier) * sizeof(*all));
+		earlier++;
+		break;
 	}
-	processes_pool(processes)->used -= n - kept;
-	process->ahead.size = kept * sizeof(*all);
-	if (!kept)
-		buffer_free(&process->ahead);
+	drop(processes, process, earlier);
 	return file;
 }
 
@@ -75,7 +89,7 @@ static int view_at(struct processes *processes, const struct process *process, u
 		*out = mappings_share(process->mappings);
 	if (!err && process->program <= until)
 		err = mappings_forget(out, process->program);
-	all = all_of(process, &n);
+	all = process_ahead(process, &n);
 	for (size_t i = 0; i < n && all[i].time <= until && !err; i++)
 		if (all[i].time >= process->program)
 			err = mappings_add(out, processes_pool(processes), &all[i]);

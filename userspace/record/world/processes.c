@@ -103,10 +103,14 @@ static void forget_names(struct processes *processes, struct process *process)
 /* Drops all that is known about the process. */
 static void forget(struct processes *processes, struct process *process)
 {
+	size_t n;
+
 	mappings_release(process->mappings);
 	process->mappings = NULL;
-	processes->mappings.used -= process->ahead.size / sizeof(struct mapping);
+	process_ahead(process, &n);
+	processes->mappings.used -= n;
 	buffer_free(&process->ahead);
+	process->reached = 0;
 	forget_names(processes, process);
 }
 
@@ -244,8 +248,7 @@ int processes_files(const struct processes *processes, struct map *files)
 		if (process->end != PROCESS_RUNS)
 			continue;
 		err = put_files(mappings, n, files);
-		n = process->ahead.size / sizeof(*mappings);
-		mappings = (const struct mapping *)(const void *)process->ahead.data;
+		mappings = process_ahead(process, &n);
 		err = err ? err : put_files(mappings, n, files);
 	}
 	return err;

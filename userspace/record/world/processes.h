@@ -41,7 +41,8 @@ struct process {
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */
-	struct buffer ahead;   /* struct mapping[], by time: not yet in the profile (ahead.h) */
+	struct buffer ahead;   /* struct mapping[], by time: process_ahead() */
+	size_t reached;        /* number of those that the profile has reached */
 	bool remapped;         /* its unwind rows are out of date */
 
 	/* What the profile has reached. */
@@ -63,6 +64,13 @@ struct process {
 };
 
 #define PROCESS_RUNS UINT64_MAX
+
+/* Its mappings that are not yet in the profile (ahead.h), by time. */
+static inline struct mapping *process_ahead(const struct process *process, size_t *n)
+{
+	*n = process->ahead.size / sizeof(struct mapping) - process->reached;
+	return *n ? (struct mapping *)(void *)process->ahead.data + process->reached : NULL;
+}
 
 struct processes;
 
