@@ -11,9 +11,7 @@ setup_file() {
 }
 
 teardown() {
-	for pid in "${started[@]}"; do
-		kill -KILL "$pid" 2>/dev/null || true
-	done
+	end_started
 	# The first process of a pid namespace takes no other signal from outside.
 	[ -z "${inner:-}" ] || kill -KILL "$inner" 2>/dev/null || true
 	[ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
