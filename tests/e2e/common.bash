@@ -79,6 +79,12 @@ ask() { # EXPRESSION [FILE]
 	read_report "${2:-gcprof.data}" && jq -r "$1" .report.json
 }
 
+# Records of some kinds, a line each: jq takes seconds for all of a busy program's.
+records() { # KIND|KIND... [FILE]
+	"$GCPROF" dump "${2:-gcprof.data}" >.dump || return 1
+	grep -E "^\{\"record\":\"($1)\"" .dump || true
+}
+
 # Fails with both sides if they differ.
 same() { # WHAT LEFT RIGHT
 	[ "$2" = "$3" ] && return 0

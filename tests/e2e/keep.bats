@@ -112,7 +112,7 @@ are_all() { # FILE...
 	forks=0
 	for file in "${files[@]}"; do
 		holds '[.programs[].name] - ["sh", "true", "sleep"] == []' "$file"
-		forks=$((forks + $("$GCPROF" dump "$file" | grep -c '"record":"fork"' || true)))
+		forks=$((forks + $(records fork "$file" | wc -l)))
 	done
 	same forks $forks 306
 }
@@ -240,12 +240,12 @@ end_both() {
 	kill -KILL "$program"
 }
 
-# Number of records that match a jq condition, in the other recording, within the span of a profile.
-others() { # CONDITION FILE
-	local start end
-	start=$("$GCPROF" dump "$2" | jq 'select(.record == "recording").start')
-	end=$("$GCPROF" dump "$2" | jq 'select(.record == "end").time')
-	"$GCPROF" dump whole.data | jq -c "select($1) | select(.time > $start and .time <= $end)" | wc -l
+# Number of records of a kind that match a jq condition, in the other recording, within the span of a profile.
+others() { # KIND CONDITION FILE
+	local span
+	span=$(records 'recording|end' "$3" | jq -s 'map(.start // .time)')
+	records "$1" whole.data | jq -n --argjson span "$span" \
+		"[inputs | select($2) | select(.time > \$span[0] and .time <= \$span[1])] | length"
 }
 
 # Equal within BY: both recorders see the same events, a moment apart.
@@ -263,14 +263,13 @@ near() { # WHAT A B BY
 	done
 	end_both
 	cat record.log
-	nap=$("$GCPROF" dump whole.data | jq -s '[.[] | select(.record == "syscall") | .number] |
-		group_by(.) | max_by(length)[0]')
+	nap=$(records syscall whole.data | jq -s 'map(.number) | group_by(.) | max_by(length)[0]')
 	for i in 1 2; do
 		are_profiles kept-000$i.data
 		holds '.end_reason == "snapshot" and .duration_ns >= 2000000000' kept-000$i.data
 		naps=$(ask '.syscalls[] | select(.name == "clock_nanosleep").count' kept-000$i.data)
 		[ "$naps" -ge 50 ]
-		near naps "$naps" "$(others ".record == \"syscall\" and .number == $nap" kept-000$i.data)" 2
+		near naps "$naps" "$(others syscall ".number == $nap" kept-000$i.data)" 2
 		holds '([.waits[], .syscalls[] | select(.name == "clock_nanosleep")] |
 			.[0].count == .[1].off_cpu_count and .[0].total_ns == .[1].off_cpu_ns)' kept-000$i.data
 		holds '.threads[0] | .name == "waits" and .off_cpu_ns == ([.off_cpu[].ns] | add)' \
@@ -278,8 +277,7 @@ near() { # WHAT A B BY
 		holds '.functions[] | select(.name == "do_sleep") | .off_cpu_ns > 0' kept-000$i.data
 	done
 	# The second one starts later.
-	[ "$("$GCPROF" dump kept-0002.data | jq 'select(.record == "recording").start')" -gt \
-		"$("$GCPROF" dump kept-0001.data | jq 'select(.record == "recording").start')" ]
+	[ "$(records recording kept-0002.data | jq .start)" -gt "$(records recording kept-0001.data | jq .start)" ]
 	holds '.end_reason == "interrupted"' kept-0003.data
 }
 
@@ -293,7 +291,7 @@ near() { # WHAT A B BY
 	pauses=$(ask '.gc.minor.count' kept-0001.data)
 	[ "$pauses" -ge 5 ]
 	samples=$(ask '.alloc.samples' kept-0001.data)
-	near samples "$samples" "$(others '.record == "alloc"' kept-0001.data)" $((samples / 20 + 20))
+	near samples "$samples" "$(others alloc true kept-0001.data)" $((samples / 20 + 20))
 	holds '[.threads[] | select(.samples > 0) | .name] == ["churn"]' kept-0001.data
 	holds '[.functions[].name] | index("descend")' kept-0001.data
 	holds '[.alloc.types[].name] | length > 1 and all(test("^object"))' kept-0001.data

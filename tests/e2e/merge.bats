@@ -66,18 +66,16 @@ is_profile() { # FILE
 	same unpaired "$(ask '.gc.unpaired' merged.data)" 0
 }
 
-# Number of records that match a jq condition, in two profiles, within the span of the first, from its
-# second file on: on a busy machine probes are attached a while after the recording has begun.
-in_both() { # CONDITION FILE OTHER
-	local span file
+# How many records of each kind a profile has within the span of the merged one, from its second file
+# on: on a busy machine probes are attached a while after the recording has begun.
+in_span() { # KIND|KIND... FILE
+	local span
 	span=$({
-		"$GCPROF" dump gcprof-0002.data | grep '"record":"recording"'
-		"$GCPROF" dump "$2" | grep '"record":"end"'
+		records recording gcprof-0002.data
+		records end merged.data
 	} | jq -s 'map(.start // .time)')
-	for file in "$2" "$3"; do
-		"$GCPROF" dump "$file" | jq -c --argjson span "$span" "select($1) |
-			select(.time > \$span[0] + 100000000 and .time <= \$span[1] - 100000000)" | wc -l
-	done
+	records "$1" "$2" | jq -n --argjson span "$span" 'reduce (inputs |
+		select(.time > $span[0] + 100000000 and .time <= $span[1] - 100000000)) as $each ({}; .[$each.record] += 1)'
 }
 
 @test "merged files of --rotate agree with a recorder that does not rotate" {
@@ -100,13 +98,14 @@ in_both() { # CONDITION FILE OTHER
 	wait "${recorders[0]}"
 	"$GCPROF" merge gcprof-0*.data
 	# (Of waits each recorder leaves out those that are too many or too short, for itself.)
-	for kind in gc_begin gc_end syscall fate alloc; do
-		mapfile -t counts < <(in_both ".record == \"$kind\"" merged.data whole.data)
-		echo "$kind: ${counts[*]}"
-		[ "${counts[0]}" -gt 0 ]
-		# Samples may arrive a moment after their time.
-		jq -ne "${counts[0]} - ${counts[1]} | fabs <= 2 + ${counts[1]} / 50" >/dev/null
+	for file in merged whole; do
+		in_span 'gc_begin|gc_end|syscall|fate|alloc' $file.data >$file.counts
+		cat $file.counts
 	done
+	# Samples may arrive a moment after their time.
+	jq -e -n --slurpfile merged merged.counts --slurpfile whole whole.counts '
+		["gc_begin", "gc_end", "syscall", "fate", "alloc"] | all($merged[0][.] as $count | ($whole[0][.] // 0) as $other |
+			$count > 0 and ($count - $other | fabs) <= 2 + $other / 50)' >/dev/null
 }
 
 @test "many short programs: each process occurs once, although files of --rotate share them" {
@@ -121,7 +120,7 @@ in_both() { # CONDITION FILE OTHER
 		tail -n 1 | tr -d '\r')" 105,105
 	same exits "$(ask '[.syscalls[] | select(.name == "exit_group")][0].count' merged.data)" 105
 	holds '[.programs[].name] | sort == ["sh", "sleep", "true"]' merged.data
-	same forks "$("$GCPROF" dump merged.data | grep -c '"record":"fork"')" 104
+	same forks "$(records fork merged.data | wc -l)" 104
 }
 
 @test "consecutive runs: sums with the intervals of sums, wall time without gaps" {
