@@ -16,7 +16,7 @@ setup_file() {
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
 	"$build/gcprof" record --off-cpu -o known.data -R 64K -- "$build/workloads/known" >/dev/null 2>known.log
-	"$build/gcprof" record -o many.data -R 8K --ceiling 0 -- "$build/workloads/gcbench" >/dev/null 2>many.log
+	"$build/gcprof" record -o many.data -R 32K --ceiling 0 -- "$build/workloads/gcbench" >/dev/null 2>many.log
 	cp "$build/workloads/known" $'a\'b"\\\nc\xff;--'
 	"$build/gcprof" record -o names.data -R 64K -- $'./a\'b"\\\nc\xff;--' >/dev/null 2>names.log
 }
@@ -506,7 +506,7 @@ has_blocks() { # COUNT CLIENT
 
 @test "record --push pushes complete profiles, as the user who called it" {
 	chmod 777 .
-	SUDO_UID=12345 SUDO_GID=12345 strace -qq -f -o trace -e trace=setresuid,setgroups,connect,execve \
+	SUDO_UID=12345 SUDO_GID=12345 strace -qq -f --seccomp-bpf -o trace -e trace=setresuid,setgroups,connect,execve \
 		"$GCPROF" record -F 999 --push "$url" --spool spool --label service=mine --label team=ours \
 		-o mine.data -R 64K -- "$WORKLOADS/known" >out 2>record.log
 	grep -q 'pushed [0-9]* rows' record.log
