@@ -184,7 +184,7 @@ TABLES = [
     Table("idle", "cpu", 1.01, ["churn without sampler"], ["with sampler"], "A sampler in the collector that nobody uses"),
     Table("nursery", "seconds", None, SHAPES, ["none"] + [r for r in RECORDERS if r.startswith("nursery")],
           "The collector with nurseries of several sizes, not recorded", "The default begins with 4 MiB."),
-    Table("start", "start", 150, ["date"], ["default", "perf"], "How long a recording takes to start",
+    Table("start", "start", 100, ["date"], ["default", "perf"], "How long a recording takes to start",
           "Most of it is the kernel's BPF verifier.", quick=True),
     Table("end", "end", 50, ["date"], ["default", "perf"], "How long it takes to end",
           "The profile is complete earlier: the command also waits until everything is detached.", quick=True),
