@@ -19,7 +19,8 @@
 #define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* time that unused rows are kept */
-#define RESTS      64 /* times what collecting mappings took, until the next time */
+#define RESTS      64 /* times what collecting mappings took, until the next time ... */
+#define REST_NS    UINT64_C(1000000000) /* ... beyond so much of rest */
 
 enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
@@ -385,8 +386,8 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A program that maps without end has a longer list of mappings each time: this takes a bounded
- * share of a CPU. If too much is queued for the thread, changes wait as well. */
+/* A program that maps without end has a longer list of mappings each time: beyond some 16 ms, this
+ * takes a bounded share of a CPU. If too much is queued for the thread, changes wait as well. */
 static void note_changed(struct unwinder *unwinder)
 {
 	const uint32_t *all = (const void *)unwinder->changed.data;
@@ -401,7 +402,9 @@ static void note_changed(struct unwinder *unwinder)
 			note_mappings(unwinder, process);
 	}
 	unwinder->changed.size = 0;
-	unwinder->next = now + RESTS * (thread_cpu_ns() - began);
+	if (unwinder->next + REST_NS < now)
+		unwinder->next = now - REST_NS;
+	unwinder->next += RESTS * (thread_cpu_ns() - began);
 }
 
 void unwinder_flush(struct unwinder *unwinder)
