@@ -15,9 +15,9 @@ public class Yields {
 			return;
 		}
 		for (long i = 0; i < rounds; i++) {
-			work();
 			if (yields)
 				Thread.yield();
+			work();
 		}
 	}
 
