@@ -134,11 +134,12 @@ END
 	mostly spin_inner spinner
 }
 
+# The program of another recorder has no name any more when it was removed.
 @test "time in the kernel shows the kernel's functions" {
 	need_root
 	record -- dd if=/dev/zero of=/dev/null bs=1M count=8000
-	holds '[.functions[] | select(.runtime == "kernel" and .cpu_self_ns > 0)
-		| .name] | length > 0 and all(startswith("[kernel]") | not)'
+	holds '[.functions[] | select(.runtime == "kernel")] |
+		(map(select(.name | startswith("[kernel]")).cpu_self_ns) | add // 0) < 0.02 * (map(.cpu_self_ns) | add)'
 	"$GCPROF" export -f folded -o - | grep -E '(read|write).*;[a-z_0-9]+_\[k\];[a-z_0-9]+_\[k\] [0-9]+$'
 }
 

