@@ -134,7 +134,7 @@ END
 	mostly spin_inner spinner
 }
 
-# The program of another recorder has no name any more when it was removed.
+# A few samples may be in programs of other recorders, which were removed before they were named.
 @test "time in the kernel shows the kernel's functions" {
 	need_root
 	record -- dd if=/dev/zero of=/dev/null bs=1M count=8000
