@@ -119,8 +119,7 @@ agrees() { # PERCENT_OF_CALLS
 		(SELECT count(*) FROM waits JOIN recording_pauses AS p ON waits.start > p.start AND
 			waits.start < p.finish) AS within" "$file" >rows
 	same 'wall, in SQL' "$(jq '.[0].wall' rows)" "$(ask '.threads[] | select(.name == "paced").wall_ns' "$file")"
-	# A few are of the moment in which the recorder detaches.
-	jq -e '.[0] | .waits > 100 and .within < 0.05 * .waits' rows || {
+	jq -e '.[0] | .waits > 100 and .within == 0' rows || {
 		cat rows
 		false
 	}

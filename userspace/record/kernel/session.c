@@ -218,8 +218,10 @@ uint64_t session_traced_cpu(const struct session *session)
 	return session->skeleton->bss->traced_ns;
 }
 
-static void detach_calls(struct gcprof_bpf *skeleton)
+void session_detach_calls(struct session *session)
 {
+	struct gcprof_bpf *skeleton = session->skeleton;
+
 	bpf_link__destroy(skeleton->links.syscall_exit);
 	bpf_link__destroy(skeleton->links.syscall_enter);
 	skeleton->links.syscall_exit = skeleton->links.syscall_enter = NULL;
@@ -236,7 +238,7 @@ int session_trace_calls(struct session *session)
 		skeleton->links.syscall_enter = bpf_program__attach(skeleton->progs.syscall_enter);
 	if (!skeleton->links.syscall_exit || (calls->counted && !skeleton->links.syscall_enter)) {
 		err = -errno;
-		detach_calls(skeleton);
+		session_detach_calls(session);
 		return err;
 	}
 	if (calls->ended)
@@ -250,15 +252,20 @@ int session_trace_calls(struct session *session)
 	return 0;
 }
 
-void session_leave_calls(struct session *session)
+void session_close_window(struct session *session)
 {
 	session->skeleton->bss->calls_closing = 1;
 	session_traced_cpu(session);
 	session->skeleton->bss->calls_closing = 0;
 	__atomic_fetch_add(&session->skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);
-	session->calls.ended = clock_now();
 	session->calls.on = false;
-	detach_calls(session->skeleton);
+}
+
+void session_leave_calls(struct session *session)
+{
+	session_close_window(session);
+	session->calls.ended = clock_now();
+	session_detach_calls(session);
 }
 
 struct call_tracing *session_calls(struct session *session)

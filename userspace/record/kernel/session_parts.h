@@ -27,6 +27,11 @@ struct session {
 	uint64_t frequency; /* of the timers; 0: none */
 };
 
+/* The two halves of session_leave_calls(): no call counts any more; the tracepoints are detached,
+ * which takes milliseconds. */
+void session_close_window(struct session *session);
+void session_detach_calls(struct session *session);
+
 /* Runs a BPF iterator once: 0 or a negative errno. */
 int iterate_once(const struct bpf_link *iterator);
 

@@ -8,18 +8,24 @@
 uint64_t session_pause(struct session *session)
 {
 	struct call_tracing *calls = &session->calls;
+	uint64_t time;
 
 	cpu_events_enable(session->cpu_events, false);
 	session_report_ran(session, false);
 	iterate_once(session->pause);
 	calls->paused = calls->on;
 	if (calls->on)
-		session_leave_calls(session);
+		session_close_window(session);
 	else
 		session_traced_cpu(session);
 	session->skeleton->bss->resumed = UINT64_MAX;
-	/* A window ends here, so that there is no gap after it. */
-	return calls->paused ? calls->ended : clock_now();
+	time = clock_now();
+	if (calls->paused) {
+		/* The window ends where the pause begins: there is no untraced gap between them. */
+		calls->ended = time;
+		session_detach_calls(session);
+	}
+	return time;
 }
 
 int session_resume(struct session *session, uint64_t *time)
