@@ -17,7 +17,10 @@ __noinline int probe_shares(struct scratch *scratch, const struct task_state *st
 	if (!scratch || !state)
 		return 0;
 	header = (const struct event_header *)scratch->data;
-	bytes = scratch->size + (stack_is_copied(scratch) ? config.copy_bytes : 0);
+	bytes = scratch->size;
+	/* Where shares count, the ring is half full, and other dumps are left out (copy.h). */
+	if (config.copy_always && stack_is_copied(scratch))
+		bytes += config.copy_bytes;
 	if (ceiling_share(&ring_alloc, state->process, bytes, header->time))
 		return 1;
 	loss_add(LOSS_ALLOC_SHARE, n);
