@@ -82,10 +82,11 @@ struct task_waits {
 
 /* Programs whose cost is measured, in the map `costs`. */
 enum cost_program {
-	COST_ENTER,  /* begin of recorded system calls */
-	COST_EXIT,   /* their end */
-	COST_OTHERS, /* system calls of threads that are not recorded: counted, not timed */
-	COST_SWITCH, /* threads leave and get CPUs */
+	COST_ENTER,       /* begin of recorded system calls */
+	COST_EXIT,        /* their end */
+	COST_OTHERS,      /* system calls of threads that are not recorded: counted, not timed */
+	COST_OTHER_TICKS, /* timer interrupts in such threads: counted */
+	COST_SWITCH,      /* threads leave and get CPUs */
 	COST_TICK,
 	COST_FAULT,
 	COST_PROBE,

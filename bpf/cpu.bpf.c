@@ -28,17 +28,14 @@ static __always_inline uint16_t tick_call(const struct task_state *state)
 	return (number + 1) | (call_is_compat(task) ? CPU_CALL_COMPAT : 0);
 }
 
-static __always_inline int tick_emit(struct bpf_perf_event_data *ctx)
+static __always_inline int tick_emit(struct bpf_perf_event_data *ctx, struct task_state *state)
 {
-	struct task_state *state = filter_active();
 	const struct pt_regs *at = &ctx->regs;
 	struct scratch *scratch;
 	struct event_cpu *event;
 	int64_t ran;
 	bool user;
 
-	if (!state)
-		return 0;
 	title_renew(state, bpf_ktime_get_ns());
 	scratch = scratch_take();
 	if (!scratch)
@@ -66,7 +63,15 @@ static __always_inline int tick_emit(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int cpu_tick(struct bpf_perf_event_data *ctx)
 {
-	return COST_OF(COST_TICK, COST_SELDOM, tick_emit(ctx));
+	struct task_state *state;
+
+	/* On an idle CPU it costs nobody anything. */
+	if (!bpf_get_current_pid_tgid())
+		return 0;
+	state = filter_active();
+	if (!state)
+		return config.measured ? cost_count(COST_OTHER_TICKS) : 0;
+	return COST_OF(COST_TICK, COST_SELDOM, tick_emit(ctx, state));
 }
 
 SEC("iter/task")

@@ -143,29 +143,35 @@ static void describe_streams(const struct recording *recording, char *out, size_
 }
 
 /*
- * Reports the cost of recording. Timer samples show what the BPF programs cost the recorded
- * threads.
+ * The costs that --max-overhead limits are measured. Without a limit timer samples in our programs
+ * tell; they miss what the kernel takes to reach these.
  */
-static void report_cost(const struct recording *recording)
+static void report_cost(struct recording *recording)
 {
-	double own = recorder_cpu_ns();
+	struct throttle *throttle = &recording->throttle;
+	bool measured = !throttle_measure(throttle);
+	double own = recorder_cpu_ns(), bpf = throttle->programs_ns, others = throttle->others_ns;
 	double machine =
 		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t frequency = own_code_is_known(session_own_code(recording->session))
-				     ? recording->options.frequency
-				     : 0;
-	double bpf = frequency ? 1e9 / (double)frequency * (double)store_own_ticks(recording->store)
-			       : 0;
+	char beside[64] = "";
 
-	if (frequency)
-		log_info(
-			"recording took %.2f s of CPU time, %.1f%% of the machine since gcprof was "
-			"started: %.2f s on the programs' threads (BPF), %.2f s in gcprof",
-			(own + bpf) / 1e9, (own + bpf) / machine * 100, bpf / 1e9, own / 1e9);
+	if (!measured && recording->options.frequency &&
+	    own_code_is_known(session_own_code(recording->session))) {
+		bpf = 1e9 / (double)recording->options.frequency *
+		      (double)store_own_ticks(recording->store);
+		measured = true;
+	}
+	if (others >= 1e7)
+		snprintf(beside, sizeof(beside), "%.2f s on those of others, ", others / 1e9);
+	if (measured)
+		log_info("recording took %.2f s of CPU time, %.1f%% of the machine since gcprof "
+			 "was started: %.2f s on the programs' threads (BPF), %s%.2f s in gcprof",
+			 (own + bpf + others) / 1e9, (own + bpf + others) / machine * 100,
+			 bpf / 1e9, beside, own / 1e9);
 	else
 		log_info("recording took %.2f s of CPU time in gcprof; its cost on the programs' "
-			 "threads (BPF) is unknown without timer samples (-F, and root or "
-			 "CAP_SYSLOG)",
+			 "threads (BPF) is unknown without a limit (--max-overhead) and without "
+			 "timer samples (-F, and root or CAP_SYSLOG)",
 			 own / 1e9);
 }
 
@@ -241,7 +247,7 @@ static void report_left(const struct recording *recording)
 			    names, count > shown ? " and others" : "", pids);
 }
 
-static void print_summary(const struct recording *recording, uint64_t end)
+static void print_summary(struct recording *recording, uint64_t end)
 {
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;

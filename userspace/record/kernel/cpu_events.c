@@ -15,6 +15,13 @@
 /* On a CPU, between two draws of periods. A draw restarts a timer, which costs half a tick. */
 #define DRAW_TICKS 64
 
+/* Ticks that are measured at the start, and their period. */
+#define TRIAL_TICKS 15
+#define TRIAL_NS    100000
+
+/* Where a loop that reads the clock finds this gap, another program ran or an interrupt. */
+#define GAP_NS 500
+
 struct cpu_event {
 	const struct bpf_program *program;
 	struct bpf_link *link;
@@ -42,6 +49,49 @@ struct cpu_events *cpu_events_create(int n_cpus)
 		events->random = clock_now();
 	events->random |= 1;
 	return events;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* The median gap in the time that this thread has while such a timer interrupts it. */
+static uint64_t median_gap(void)
+{
+	uint64_t gaps[TRIAL_TICKS] = {0}, last = clock_now(),
+		 end = last + 2 * TRIAL_TICKS * TRIAL_NS;
+	size_t n = 0;
+
+	while (n < TRIAL_TICKS && last < end) {
+		uint64_t now = clock_now();
+
+		if (now - last > GAP_NS)
+			gaps[n++] = now - last;
+		last = now;
+	}
+	qsort(gaps, n, sizeof(*gaps), compare);
+	return n > TRIAL_TICKS / 2 ? gaps[n / 2] : GAP_NS;
+}
+
+double cpu_events_tick_ns(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = TRIAL_NS,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	double ns;
+
+	if (fd < 0)
+		return 0;
+	ns = (double)median_gap();
+	close(fd);
+	return ns;
 }
 
 /* -ENODEV: the CPU is offline. */

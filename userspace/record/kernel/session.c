@@ -308,6 +308,7 @@ static int start_timers(struct session *session, uint64_t frequency)
 
 	if (err)
 		return err;
+	session->tick_ns = cpu_events_tick_ns();
 	session->ran = bpf_program__attach_iter(skeleton->progs.ran_iterate, NULL);
 	if (!session->ran)
 		return -errno;
@@ -520,6 +521,11 @@ int session_report_ran(struct session *session, bool usage)
 	if (usage)
 		session_traced_cpu(session);
 	return err || !usage ? err : iterate_once(session->usage);
+}
+
+double session_tick_ns(const struct session *session)
+{
+	return session->tick_ns;
 }
 
 void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns)

@@ -109,6 +109,10 @@ void session_add_skipped(const struct session *session, uint64_t counts[LOSS_KER
  * records of short calls, per second and CPU; calls below `below_ns` are short in any case.
  */
 void session_slow_timer(struct session *session, uint32_t stands);
+
+/* What the kernel takes for a timer interrupt, without our program, ns. */
+double session_tick_ns(const struct session *session);
+
 void session_short_calls(struct session *session, uint32_t rate, uint64_t below_ns);
 
 /* From time to time: draws new random intervals between timer samples. */

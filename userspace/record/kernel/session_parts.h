@@ -29,6 +29,7 @@ struct session {
 	struct cpu_events *cpu_events;
 	struct own_code *own_code;
 	uint64_t frequency; /* of the timers; 0: none */
+	double tick_ns;     /* see session_tick_ns() */
 };
 
 /* The two halves of session_leave_calls(): no call counts any more; the tracepoints are detached,

@@ -2,6 +2,7 @@
 /* throttle.c: measures the cost of recording, and applies the overhead controller's decisions. */
 #include "throttle.h"
 
+#include <errno.h>
 #include <math.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,11 +32,10 @@ static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
 /* Below this share of one CPU, tracing slows no program. */
 #define NOTICEABLE 0.02
 
-/* The kernel's cost to reach a program and return, ns per run: a tracepoint, an interrupt, an
- * exception. That of system calls is measured (call_tracing.path_ns). */
+/* The kernel's cost to reach a program and return, ns per run: a tracepoint or an exception. That
+ * of system calls and timer interrupts is measured (call_tracing.path_ns, session_tick_ns()). */
 static const double way_ns[COST_PROGRAMS] = {
 	[COST_SWITCH] = 30,
-	[COST_TICK] = 1000,
 	[COST_FAULT] = 200,
 	[COST_PROBE] = 1500,
 };
@@ -48,7 +48,7 @@ double recorder_cpu_ns(void)
 	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec + (double)workers_cpu_ns();
 }
 
-/* The cost of a run, by the timed ones. */
+/* The cost of a run, by the timed ones; of a tick, without the interrupt. */
 static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 {
 	const struct cost *cost = &costs[program];
@@ -56,22 +56,25 @@ static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 	return cost->timed ? way_ns[program] + (double)cost->ns / (double)cost->timed : 0;
 }
 
-static int measure(struct throttle *throttle)
+int throttle_measure(struct throttle *throttle)
 {
 	struct call_tracing *tracing = throttle->tracing;
+	double path_ns, tick_ns = session_tick_ns(throttle->session);
 	struct cost costs[COST_PROGRAMS];
-	int err = table_costs(throttle->session, costs);
-	double path_ns;
+	int err = throttle->percent > 0 ? table_costs(throttle->session, costs) : -ENODATA;
 
 	if (err)
 		return err;
-	path_ns = fmax(throttle->tracing->path_ns, 0);
+	path_ns = fmax(tracing->path_ns, 0);
 	tracing->call_ns = path_ns + run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
 	throttle->own_ns = tracing->call_ns * (double)costs[COST_EXIT].runs;
 	throttle->calls_ns = throttle->own_ns + path_ns * (double)costs[COST_OTHERS].runs;
-	throttle->all_ns = throttle->calls_ns + recorder_cpu_ns();
+	throttle->others_ns = path_ns * (double)costs[COST_OTHERS].runs +
+			      tick_ns * (double)costs[COST_OTHER_TICKS].runs;
+	throttle->programs_ns = throttle->own_ns + tick_ns * (double)costs[COST_TICK].runs;
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
-		throttle->all_ns += run_ns(costs, program) * (double)costs[program].runs;
+		throttle->programs_ns += run_ns(costs, program) * (double)costs[program].runs;
+	throttle->all_ns = throttle->programs_ns + throttle->others_ns + recorder_cpu_ns();
 	return 0;
 }
 
@@ -159,7 +162,7 @@ int throttle_step(struct throttle *throttle)
 		return 0;
 	throttle->next = now + RETRY_NS;
 	/* Without figures there is no decision: they will be back, or the recording is over. */
-	if (measure(throttle))
+	if (throttle_measure(throttle))
 		return 0;
 	cost.own_ns = throttle->own_ns - own;
 	cost.calls_ns = throttle->calls_ns - calls;
@@ -199,7 +202,7 @@ int throttle_begin(struct throttle *throttle)
 	if (throttle->percent <= 0)
 		return 0;
 	throttle->tracing = session_calls(throttle->session);
-	err = measure(throttle);
+	err = throttle_measure(throttle);
 	if (err)
 		return err;
 	throttle->next = clock_now();

@@ -67,7 +67,9 @@ struct throttle {
 	struct call_tracing *tracing;
 	uint64_t next;           /* when the next step is due, ns */
 	double own_ns, calls_ns; /* cost so far of tracing system calls, as in recording_cost */
-	double all_ns;           /* and of everything */
+	double programs_ns;      /* of our BPF programs and the ways to them, on recorded threads */
+	double others_ns;        /* and on other threads */
+	double all_ns;           /* of everything */
 	uint64_t cpu_ns;         /* CPU time of the programs so far while calls were traced */
 	unsigned level, most;    /* current and highest level */
 	unsigned slower;         /* the timer is slower by this power of two */
@@ -85,6 +87,9 @@ void throttle_skip(struct throttle *throttle, uint64_t ns);
 
 /* Does what is due. A negative errno means that the profile cannot be written. */
 int throttle_step(struct throttle *throttle);
+
+/* Brings the costs so far up to date. -ENODATA: without a limit they are not measured. */
+int throttle_measure(struct throttle *throttle);
 
 /* Reduction of short call records, allocation samples and ticks, as powers of two. */
 struct throttle_level {
