@@ -85,6 +85,21 @@ static bool is_even(void *context, const void *key, uint64_t *value)
 	return *(const uint64_t *)key % 2 == 0;
 }
 
+TEST(map_notes_each_key_once_and_forgets_all_when_full)
+{
+	struct map *map = map_create(sizeof(uint64_t));
+
+	for (uint64_t round = 0; round < 2; round++)
+		for (uint64_t key = 0; key < 8; key++)
+			CHECK(map_note(map, &key, 8) == (round == 0));
+	for (uint64_t key = 100; key < 200; key++) {
+		CHECK(map_note(map, &key, 8));
+		CHECK(!map_note(map, &key, 8));
+		CHECK(map_count(map) <= 8);
+	}
+	map_free(map);
+}
+
 TEST(map_filters_asking_about_each_once)
 {
 	struct map *map = map_create(sizeof(uint64_t));

@@ -271,6 +271,16 @@ static void clear_slot(struct map *map, size_t hole)
 	map->slots[hole] = (struct slot){0, 0};
 }
 
+bool map_note(struct map *map, const void *key, size_t most)
+{
+	bool added = false;
+
+	if (map_count(map) >= most && !map_get(map, key))
+		map_clear(map);
+	map_put(map, key, &added);
+	return added;
+}
+
 bool map_remove(struct map *map, const void *key)
 {
 	size_t at = find_slot(map, map_hash(map->seed, key, map->key_size), key, map->key_size);

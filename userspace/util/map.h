@@ -34,6 +34,10 @@ uint64_t *map_put(struct map *map, const void *key, bool *added);
 uint64_t *map_get_string(const struct map *map, const char *key, size_t size);
 uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *added);
 
+/* For things to be told once: is `key` new? Remembers `most` keys, and forgets all when there would
+ * be more. No memory: false. */
+bool map_note(struct map *map, const void *key, size_t most);
+
 /* Removes `key`; true if it was there. Not for string keys. */
 bool map_remove(struct map *map, const void *key);
 

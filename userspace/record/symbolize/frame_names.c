@@ -441,18 +441,15 @@ static int ask_generated(struct frame_names *names)
 
 /* --- questions ---------------------------------------------------------------------------- */
 
-static int note_lost(struct frame_names *names, uint64_t id, const struct file *file)
+static void note_lost(struct frame_names *names, uint64_t id, const struct file *file)
 {
-	bool added = false;
+	bool added = map_note(names->noted, &id, SYMBOL_FILES_NOTED);
 
-	if (!map_put(names->noted, &id, &added))
-		return -ENOMEM;
 	names->lost += added;
 	if (added && file)
 		log_verbose(
 			"%s: no function names: it was gone, or replaced, when it was looked for",
 			file->path);
-	return 0;
 }
 
 static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
@@ -488,8 +485,10 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 		return buffer_append(&names->generated, frame, sizeof(*frame));
 	}
 	/* Another file has its path now: no name is better than a wrong one. */
-	if (!file || (file->fd < 0 && file->path[0] != '['))
-		return note_lost(names, module, file);
+	if (!file || (file->fd < 0 && file->path[0] != '[')) {
+		note_lost(names, module, file);
+		return 0;
+	}
 	return ask_file(names, frame, file);
 }
 

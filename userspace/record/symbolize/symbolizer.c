@@ -67,7 +67,7 @@ struct symbolizer {
 	struct map *bad;      /* files on which a reader failed */
 	struct map *unread;   /* files that are missing or were replaced */
 	struct map *suspects; /* users whose files failed */
-	size_t failures, n_dumps;
+	size_t failures, n_unread, n_dumps;
 	uint64_t spent[SYMBOL_SPACES]; /* CPU time of readers; ns */
 	struct names_left left;        /* temporary */
 };
@@ -376,14 +376,12 @@ void symbolizer_prepare(struct symbolizer *symbolizer)
 
 static void note_unread(struct symbolizer *symbolizer, const struct subject *subject, int err)
 {
-	bool added = false;
-
 	/* The kernel's own mappings have no file. */
-	if (!subject->path || subject->path[0] == '[')
+	if (!subject->path || subject->path[0] == '[' ||
+	    !map_note(symbolizer->unread, &subject->key.owner, SYMBOL_FILES_NOTED))
 		return;
-	map_put(symbolizer->unread, &subject->key.owner, &added);
-	if (added)
-		names_explain(subject->path, err);
+	symbolizer->n_unread++;
+	names_explain(subject->path, err);
 }
 
 static void note_failure(struct symbolizer *symbolizer, const struct subject *subject, int err)
@@ -394,7 +392,7 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	if (!is_of_file(subject->key.space))
 		return;
 	names_explain(subject->path, err);
-	map_put(symbolizer->bad, &subject->key.owner, NULL);
+	symbolizer->n_unread += map_note(symbolizer->bad, &subject->key.owner, SYMBOL_FILES_NOTED);
 	map_put(symbolizer->suspects, &user, NULL);
 }
 
@@ -555,7 +553,7 @@ uint64_t symbolizer_spent(const struct symbolizer *symbolizer, enum symbol_space
 
 size_t symbolizer_unread(const struct symbolizer *symbolizer)
 {
-	return map_count(symbolizer->bad) + map_count(symbolizer->unread);
+	return symbolizer->n_unread;
 }
 
 size_t symbolizer_failures(const struct symbolizer *symbolizer)

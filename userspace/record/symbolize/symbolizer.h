@@ -15,6 +15,9 @@
 
 #include "../../symbols/symbols.h"
 
+/* Files without names that are remembered: each counts once, unless so many others came since. */
+#define SYMBOL_FILES_NOTED 16384
+
 /* Kinds of frames. */
 enum symbol_space {
 	SYMBOL_FILE,
