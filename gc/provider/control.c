@@ -20,36 +20,31 @@ __attribute__((constructor(101))) static void read_environment(void)
 				 __ATOMIC_RELAXED);
 }
 
-/* Of two requests the later one wins. */
-static void take(const uint64_t *wanted, uint64_t generation, uint64_t *latest, uint64_t *out)
-{
-	uint64_t value = __atomic_load_n(wanted, __ATOMIC_RELAXED);
-
-	if (!value || generation < *latest)
-		return;
-	*latest = generation;
-	*out = value;
-}
-
 struct asked control_asked(void)
 {
 	struct asked asked = {0};
-	uint64_t period_latest = 0, ceiling_latest = 0;
 	bool none = false, samples = false;
 
 	for (size_t i = 0; i < GCPROF_RECORDERS_MAX; i++) {
 		const struct gcprof_request *row = &gcprof_control.requests[i];
-		uint64_t generation = __atomic_load_n(&row->generation, __ATOMIC_RELAXED);
+		uint64_t period = __atomic_load_n(&row->period, __ATOMIC_RELAXED);
+		uint64_t ceiling = __atomic_load_n(&row->ceiling, __ATOMIC_RELAXED);
 
 		if (!__atomic_load_n(&row->recorder, __ATOMIC_RELAXED))
 			continue;
-		if (__atomic_load_n(&row->period, __ATOMIC_RELAXED) == GCPROF_NO_SAMPLES) {
+		if (period == GCPROF_NO_SAMPLES) {
 			none = true;
 			continue;
 		}
 		samples = true;
-		take(&row->period, generation, &period_latest, &asked.period);
-		take(&row->ceiling, generation, &ceiling_latest, &asked.ceiling);
+		if (!period)
+			asked.any_period = true;
+		else if (!asked.period || period < asked.period)
+			asked.period = period;
+		if (!ceiling)
+			asked.any_ceiling = true;
+		else if (ceiling > asked.ceiling)
+			asked.ceiling = ceiling;
 		asked.flags |= __atomic_load_n(&row->flags, __ATOMIC_RELAXED);
 	}
 	if (none && !samples)

@@ -82,9 +82,11 @@ struct gcprof_request {
 	uint32_t recorder;   /* pid; 0: the row is free */
 	uint32_t space;      /* inode of its pid namespace */
 	uint64_t started;    /* its start time, clock ticks after boot */
-	uint64_t generation; /* of its last change: if several ask, the last one wins */
-	uint64_t period;     /* mean bytes between samples; 0: any; GCPROF_NO_SAMPLES */
-	uint64_t ceiling;    /* samples a second and provider, UINT64_MAX: none; 0: any */
+	uint64_t generation; /* of its last change */
+	uint64_t period;     /* mean bytes between samples: the least counts; 0: the program's own;
+				GCPROF_NO_SAMPLES */
+	uint64_t ceiling;    /* samples a second and provider: the highest counts; UINT64_MAX: none;
+				0: the program's own */
 	uint64_t flags;      /* enum gcprof_request_flags */
 };
 

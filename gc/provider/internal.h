@@ -91,10 +91,14 @@ static inline const struct gc_anchor *thread_anchor(const struct gcprof_thread *
 	return thread->anchor == &thread->no_frames ? NULL : thread->anchor;
 }
 
-/* control.c: the combined requests of all recorders; 0: none. Untrusted: other processes wrote
- * them. */
+/*
+ * control.c: the combined requests of all recorders: the shortest period and the highest ceiling,
+ * so that one that limits itself takes no samples from another; 0: none. Untrusted: other processes
+ * wrote them.
+ */
 struct asked {
 	uint64_t period, ceiling, flags;
+	bool any_period, any_ceiling; /* one of them wants the provider's own */
 };
 
 struct asked control_asked(void);

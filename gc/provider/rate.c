@@ -82,9 +82,9 @@ static bool read_control(struct gcprof_provider *provider)
 	if (provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
 		return false;
 	asked = control_asked();
-	if (asked.period)
+	if (asked.period && (!asked.any_period || asked.period < period))
 		period = clamp_period((double)asked.period);
-	if (asked.ceiling)
+	if (asked.ceiling && (!asked.any_ceiling || asked.ceiling > ceiling))
 		ceiling = asked.ceiling;
 	if (period == provider->base_period && ceiling == provider->ceiling)
 		return false;
@@ -93,7 +93,7 @@ static bool read_control(struct gcprof_provider *provider)
 	return true;
 }
 
-/* A request of the program; a recorder that asks later overrides it. */
+/* A request of the program, unless a recorder asks. */
 void gcprof_set_period(struct gcprof_provider *provider, uint64_t period)
 {
 	if (provider->options.fixed_stride == GCPROF_STRIDE_EVERY)
