@@ -36,16 +36,17 @@ static uint64_t allocate(void)
 	return samples;
 }
 
-TEST(the_recorder_that_asked_last_has_its_way_until_it_leaves)
+TEST(the_recorder_that_wants_most_has_its_way_until_it_leaves)
 {
 	static const struct {
 		int row;
 		bool leaves;
 		uint64_t period, in_force;
-	} steps[] = {{2, false, 5000, 5000}, {0, false, 300, 300},   {5, false, 0, 300},
-		     {2, false, 7000, 7000}, {0, true, 0, 7000},     {2, true, 0, 1000},
-		     {1, false, 40, 40},     {3, false, 9000, 9000}, {3, true, 0, 40},
-		     {1, true, 0, 1000}};
+	} steps[] = {{2, false, 5000, 1000}, {7, true, 0, 5000},    {0, false, 300, 300},
+		     {5, false, 0, 300},     {2, false, 7000, 300}, {0, true, 0, 1000},
+		     {5, true, 0, 7000},     {1, false, 40, 40},    {2, true, 0, 40},
+		     {3, false, 9000, 40},   {1, true, 0, 9000},    {7, false, 0, 1000},
+		     {3, true, 0, 1000}};
 
 	gcprof_sample_semaphore = 1;
 	begin();
