@@ -6,7 +6,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +199,7 @@ static int attach_process(struct session *session, struct problem *problem)
 					   bpf_program__name(program), strerror(-err),
 					   problem_advice(err));
 		if (programs[i].link)
-			*programs[i].link = session->links[--session->n_links];
+			*programs[i].link = session->links[session->n_links - 1];
 	}
 	session->streams[STREAM_PROCESS].attached = true;
 	return 0;
@@ -548,48 +547,21 @@ int session_add_fibers(struct session *session, uint32_t process, const struct f
 
 /* --- the end ----------------------------------------------------------------- */
 
-static void *detach_links(void *own)
-{
-	struct session *session = own;
-
-	for (size_t i = 0; i < session->n_links; i++)
-		bpf_link__destroy(session->links[i]);
-	return NULL;
-}
-
-/* Detaching a tracepoint waits until no CPU runs its programs, some 10 ms for each. */
-static void start_detaching(struct session *session)
-{
-	struct gcprof_bpf *skeleton = session->skeleton;
-
-	session->links[session->n_links++] = skeleton->links.syscall_exit;
-	session->links[session->n_links++] = skeleton->links.syscall_enter;
-	skeleton->links.syscall_exit = skeleton->links.syscall_enter = NULL;
-	session->detaching = !pthread_create(&session->detacher, NULL, detach_links, session);
-}
-
 void session_stop(struct session *session)
 {
 	session->skeleton->data->recording = 0;
 	session_traced_cpu(session);
 	if (session->rest)
 		iterate_once(session->rest);
-	start_detaching(session);
 }
 
 void session_free(struct session *session)
 {
 	if (!session)
 		return;
-	if (session->detaching)
-		pthread_join(session->detacher, NULL);
-	else
-		detach_links(session);
+	for (size_t i = 0; i < session->n_links; i++)
+		bpf_link__destroy(session->links[i]);
 	cpu_events_free(session->cpu_events);
-	bpf_link__destroy(session->threads);
-	bpf_link__destroy(session->usage);
-	bpf_link__destroy(session->rest);
-	bpf_link__destroy(session->pause);
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);
 	attach_free(session->probes);

@@ -148,8 +148,7 @@ uint64_t session_pause(struct session *session);
 /* Resumes it, at *time. A negative errno: system calls are not traced, all else is recorded. */
 int session_resume(struct session *session, uint64_t *time);
 
-/* Stops all recording at once; open calls and waits are reported in the rings. A thread detaches
- * meanwhile. */
+/* Stops all recording at once; open calls and waits are reported in the rings. */
 void session_stop(struct session *session);
 
 /* Detaches and frees. NULL is allowed. */

@@ -3,8 +3,6 @@
 #ifndef GCPROF_SESSION_PARTS_H
 #define GCPROF_SESSION_PARTS_H
 
-#include <pthread.h>
-
 #include "cpu_events.h"
 #include "gcprof.skel.h"
 #include "setup.h"
@@ -18,8 +16,6 @@ struct session {
 	struct stream_state streams[STREAM_END];
 	struct bpf_link *links[SYSTEM_LINKS];
 	size_t n_links;
-	pthread_t detacher; /* from the stop on, if `detaching`, it has the links */
-	bool detaching;
 	struct call_tracing calls;
 	struct bpf_link *threads;      /* an iterator: registers existing threads */
 	struct bpf_link *rest, *usage; /* report what is open at the end, or usage so far */
