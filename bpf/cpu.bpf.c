@@ -65,7 +65,7 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_state *state;
 
-	/* On an idle CPU it costs nobody anything. */
+	/* An idle CPU. */
 	if (!bpf_get_current_pid_tgid())
 		return 0;
 	state = filter_active();

@@ -93,7 +93,7 @@ static bool read_control(struct gcprof_provider *provider)
 	return true;
 }
 
-/* A request of the program, unless a recorder asks. */
+/* A request of the program; a recorder that asks later overrides it. */
 void gcprof_set_period(struct gcprof_provider *provider, uint64_t period)
 {
 	if (provider->options.fixed_stride == GCPROF_STRIDE_EVERY)

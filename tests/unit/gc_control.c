@@ -62,6 +62,27 @@ TEST(the_recorder_that_wants_most_has_its_way_until_it_leaves)
 	end();
 }
 
+TEST(the_highest_ceiling_holds_whoever_asks_last)
+{
+	static const struct {
+		uint64_t ceilings[2], in_force;
+	} pairs[] = {{{125, 300}, 300}, {{300, 125}, 300}, {{125, UINT64_MAX}, UINT64_MAX},
+		     {{0, 125}, 2000},  {{125, 0}, 2000},  {{0, 9000}, 9000}};
+
+	gcprof_sample_semaphore = 1;
+	begin();
+	provider->options.ceiling = 2000;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		for (int row = 0; row < 2; row++) {
+			row_ask(row, 1000 + i);
+			gcprof_control.requests[row].ceiling = pairs[i].ceilings[row];
+		}
+		allocate();
+		CHECK_EQ(provider->ceiling, pairs[i].in_force);
+	}
+	end();
+}
+
 /* Other processes may have mapped the file whose semaphore it is. */
 TEST(only_a_process_that_is_recorded_samples)
 {

@@ -406,42 +406,6 @@ static uint64_t period_with(struct fixture *f, uint64_t paused, uint64_t other)
 	return f->heap->provider->period;
 }
 
-TEST(of_several_recorders_the_one_that_wants_most_gets_it)
-{
-	const struct gcprof_request rows[] = {
-		{.recorder = 1, .period = 65536, .ceiling = UINT64_MAX},
-		{.recorder = 2, .period = 0, .ceiling = 125},
-		{.recorder = 3, .period = 1 << 30, .ceiling = 0},
-	};
-	const struct {
-		int rows[2];
-		uint64_t period, ceiling;
-	} pairs[] = {
-		/* The program's own ceiling is none. */
-		{{0, 0}, 65536, UINT64_MAX},   {{1, 1}, 4096, 125},
-		{{2, 2}, 1 << 30, UINT64_MAX}, {{0, 1}, 4096, UINT64_MAX},
-		{{0, 2}, 65536, UINT64_MAX},   {{1, 2}, 4096, UINT64_MAX},
-	};
-	struct fixture f;
-
-	seen_open(&f, 0, 4096);
-	for (size_t i = 0; i < 2 * sizeof(pairs) / sizeof(*pairs); i++) {
-		const int *pair = pairs[i / 2].rows;
-
-		/* Whoever asked last. */
-		gcprof_control.requests[0] = rows[pair[0]];
-		gcprof_control.requests[1] = rows[pair[1]];
-		gcprof_control.requests[i % 2].generation = ++gcprof_control.generation;
-		gc_collect(f.thread, GC_COLLECT_MINOR);
-		CHECK_EQ(f.heap->provider->base_period, pairs[i / 2].period);
-		CHECK_EQ(f.heap->provider->ceiling, pairs[i / 2].ceiling);
-	}
-	for (size_t i = 0; i < 2; i++)
-		gcprof_control.requests[i] = (struct gcprof_request){.recorder = 0};
-	gcprof_control.generation++;
-	fixture_close(&f);
-}
-
 TEST(a_paused_recorder_leaves_samples_to_others)
 {
 	struct fixture f;

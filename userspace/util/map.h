@@ -34,8 +34,8 @@ uint64_t *map_put(struct map *map, const void *key, bool *added);
 uint64_t *map_get_string(const struct map *map, const char *key, size_t size);
 uint64_t *map_put_string(struct map *map, const char *key, size_t size, bool *added);
 
-/* For things to be told once: is `key` new? Remembers `most` keys, and forgets all when there would
- * be more. No memory: false. */
+/* Adds `key`, to report it once; true if it was not there. Before a map would hold more than `most`
+ * keys, all are removed. No memory: false. */
 bool map_note(struct map *map, const void *key, size_t most);
 
 /* Removes `key`; true if it was there. Not for string keys. */

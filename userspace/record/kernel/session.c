@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../util/log.h"
 #include "../machine/clock.h"
 #include "session_parts.h"
 
@@ -308,6 +309,7 @@ static int start_timers(struct session *session, uint64_t frequency)
 	if (err)
 		return err;
 	session->tick_ns = cpu_events_tick_ns();
+	log_verbose("a timer interrupt takes %.1f us", session->tick_ns / 1e3);
 	session->ran = bpf_program__attach_iter(skeleton->progs.ran_iterate, NULL);
 	if (!session->ran)
 		return -errno;
