@@ -459,7 +459,7 @@ static int open_throttle(struct recording *recording)
 		.short_calls = options->syscall_rate_given || options->syscall_mode != SYSCALLS_ALL
 				       ? 0
 				       : options->syscall_rate,
-		.timer = !options->frequency_given,
+		.timer = options->frequency_given ? 0 : options->frequency,
 		.percent = options->overhead_max,
 	};
 

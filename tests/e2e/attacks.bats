@@ -455,7 +455,7 @@ unlock_map() {
 	recorder=$!
 	started+=("$recorder")
 	# When the program begins, it is over: this reader lives.
-	until [ -e killed ]; do
+	while [ ! -e killed ] && is_running "$recorder"; do
 		see_memory "$recorder"
 		for reader in $(started_by "$recorder" gcprof-reader); do
 			kill -KILL "$reader" 2>/dev/null && killed=$((killed + 1))

@@ -108,7 +108,8 @@ holds() { # CONDITION [FILE]
 
 # Waits until a command succeeds, for as long as that may take on a busy machine.
 wait_until() { # COMMAND...
-	for _ in $(seq 2400); do
+	local end=$((SECONDS + 120))
+	while [ $SECONDS -lt $end ]; do
 		! "$@" || return 0
 		sleep 0.05
 	done
@@ -149,9 +150,9 @@ has_stored() { # RECORD COUNT [FILE]
 record_until() { # RECORD COUNT ARGUMENT...
 	rm -f gcprof.data
 	"$GCPROF" record -F 999 --syscall-rate 5000 --max-overhead 100 "${@:3}" >out 2>record.log &
-	local recorder=$!
+	local recorder=$! end=$((SECONDS + 120))
 	started+=("$recorder")
-	for _ in $(seq 600); do
+	while [ $SECONDS -lt $end ]; do
 		! has_stored "$1" "$2" || break
 		sleep 0.2
 	done

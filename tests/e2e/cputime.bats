@@ -87,9 +87,22 @@ shared() { # TICKS
 	shared 8
 }
 
+@test "where timer samples are dear there are fewer after the first thousand, and CPU time is exact all the same" {
+	need_root
+	"$GCPROF" record --syscalls off --max-overhead 0.1 -- "$PROGRAMS/clocked" cpu 3 >out 2>record.log
+	cat record.log
+	exact .cpu.on_cpu_ns
+	adds_up
+	shared 8
+	"$GCPROF" dump | jq -s '[.[] | select(.record == "cpu") | [.ticks, 1] | max] | group_by(.) |
+		map({(first | tostring): length}) | add' >ticks
+	cat ticks
+	jq -e '.["1"] >= 900 and .["1"] < 1500 and ([to_entries[] | select((.key | tonumber) >= 2).value] | add) > 100' ticks
+}
+
 @test "long: the timer is slower once there are enough samples, and CPU time is exact all the same" {
 	need_root
-	"$GCPROF" record --syscalls off -- "$PROGRAMS/clocked" cpu 13 >out 2>record.log
+	"$GCPROF" record --syscalls off --max-overhead 10 -- "$PROGRAMS/clocked" cpu 13 >out 2>record.log
 	cat record.log
 	absent 'the timer was slowed down' record.log
 	exact .cpu.on_cpu_ns

@@ -31,7 +31,8 @@ records() { # EXPRESSION [KIND]
 # Waits until the profile tells of so many gaps between windows. A window that closed late, because the
 # recorder was kept waiting, is paid for before the next one opens: that may take a minute.
 wait_for_gaps() { # COUNT
-	for _ in $(seq 1000); do
+	local end=$((SECONDS + 240))
+	while [ $SECONDS -lt $end ]; do
 		[ "$(records '[.[] | select(.record == "call_window")] | [.[:-1], .[1:]] | transpose |
 			map(select(.[0].end < .[1].begin)) | length' call_window)" -lt "$1" ] || return 0
 		sleep 0.3

@@ -459,11 +459,19 @@ TEST(calls_of_others_slow_no_recorded_program)
 	CHECK(share(&machine) < 1.1);
 }
 
-TEST(the_timer_is_slower_once_there_are_enough_samples)
+TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_are_dear)
 {
-	const uint64_t ticks[] = {0, 9999, 10000, 14999, 15000, 20000, UINT64_MAX};
-	const unsigned slower[] = {0, 0, 1, 1, 2, 3, 3};
+	const struct {
+		uint64_t ticks;
+		double dear;
+		unsigned slower;
+	} cases[] = {
+		{0, 0.5, 0},     {9999, 0.5, 0},     {10000, 0.5, 1}, {14999, 0.5, 1},
+		{15000, 0.5, 2}, {20000, 0.5, 3},    {999, 3, 0},     {1000, 3, 2},
+		{1000, 1, 0},    {1000, 2, 1},       {1000, 1e9, 3},  {10000, 3, 2},
+		{20000, 3, 3},   {UINT64_MAX, 3, 3},
+	};
 
-	for (int i = 0; i < 7; i++)
-		CHECK_EQ(throttle_slower(ticks[i]), slower[i]);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_EQ(throttle_slower(cases[i].ticks, cases[i].dear), cases[i].slower);
 }

@@ -16,7 +16,9 @@
 #define RETRY_NS (200 * MS_NS)
 
 /* After this many timer samples, a function's share of 1 % is known within a fifth, with 95 %
- * confidence. The timer then slows down, and again after each TICKS_MORE. */
+ * confidence. The timer then slows down, and again after each TICKS_MORE. Where samples are dear,
+ * it does so after TICKS_FIRST, when a share of 10 % is known as well. */
+#define TICKS_FIRST  1000
 #define TICKS_ENOUGH 10000
 #define TICKS_MORE   5000
 #define SLOWER_MAX   3
@@ -67,6 +69,7 @@ int throttle_measure(struct throttle *throttle)
 		return err;
 	path_ns = fmax(tracing->path_ns, 0);
 	tracing->call_ns = path_ns + run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
+	throttle->tick_ns = tick_ns + run_ns(costs, COST_TICK);
 	throttle->own_ns = tracing->call_ns * (double)costs[COST_EXIT].runs;
 	throttle->calls_ns = throttle->own_ns + path_ns * (double)costs[COST_OTHERS].runs;
 	throttle->others_ns = path_ns * (double)costs[COST_OTHERS].runs +
@@ -87,19 +90,23 @@ struct throttle_level throttle_level(const struct throttle *throttle, unsigned n
 	};
 }
 
-unsigned throttle_slower(uint64_t ticks)
+unsigned throttle_slower(uint64_t ticks, double dear)
 {
-	return ticks < TICKS_ENOUGH
-		       ? 0
-		       : (unsigned)fmin((double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE),
-					SLOWER_MAX);
+	double slower = ticks >= TICKS_FIRST ? ceil(log2(fmax(dear, 1))) : 0;
+
+	if (ticks >= TICKS_ENOUGH)
+		slower = fmax(slower, (double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE));
+	return (unsigned)fmin(slower, SLOWER_MAX);
 }
 
 static void slow_timer(struct throttle *throttle, unsigned slower)
 {
+	uint64_t ticks = store_count(throttle->store, STREAM_CPU);
+	double rate = throttle->tick_ns * (double)throttle->timer / 1e9;
+
 	if (throttle->timer)
 		slower = (unsigned)fmax(slower,
-					throttle_slower(store_count(throttle->store, STREAM_CPU)));
+					throttle_slower(ticks, rate / throttle->percent * 100));
 	if (slower != throttle->slower)
 		session_slow_timer(throttle->session, 1u << slower);
 	throttle->slower = slower;

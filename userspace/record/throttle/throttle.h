@@ -59,7 +59,7 @@ struct throttle {
 	struct control *control; /* NULL: nothing is written to programs */
 	/* What the user set is not throttled. */
 	bool samples;         /* the rate of allocation samples was not set */
-	bool timer;           /* the timer's frequency was not set */
+	uint64_t timer;       /* ticks per second and CPU; 0: set by the user */
 	uint64_t short_calls; /* their records per second and CPU; 0: set by the user */
 	double percent;       /* of the CPU time of all CPUs; 0: no limit */
 
@@ -70,6 +70,7 @@ struct throttle {
 	double programs_ns;      /* of our BPF programs and the ways to them, on recorded threads */
 	double others_ns;        /* and on other threads */
 	double all_ns;           /* of everything */
+	double tick_ns;          /* of a timer sample */
 	uint64_t cpu_ns;         /* CPU time of the programs so far while calls were traced */
 	unsigned level, most;    /* current and highest level */
 	unsigned slower;         /* the timer is slower by this power of two */
@@ -98,8 +99,9 @@ struct throttle_level {
 
 struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
 
-/* Power of two by which the timer may be slower after this many samples. */
-unsigned throttle_slower(uint64_t ticks);
+/* Power of two by which the timer is slower after this many samples. At its full rate they take
+ * `dear` times what recording may take of a CPU. */
+unsigned throttle_slower(uint64_t ticks, double dear);
 
 /* CPU time so far of the recorder and of the processes that it started for itself, ns. */
 double recorder_cpu_ns(void);
