@@ -50,6 +50,8 @@ static int check_targets(struct recording *recording)
 	return 0;
 }
 
+enum { CHILDREN_SHOWN = 8 };
+
 enum { LAST_TARGETS = 64 }; /* size of the longest process text, and of what follows the last */
 
 /* "process 12 (name), process 13 (name)", "cgroup PATH" or "every process". */
@@ -210,6 +212,22 @@ static void warn_stopped(const struct running *running)
 			    last, stopped);
 }
 
+/* Those of a server's main process do the work. */
+static void warn_children(const struct running *running)
+{
+	pid_t children[CHILDREN_SHOWN];
+	size_t count = running_children(running, children, CHILDREN_SHOWN), used = 0;
+	char list[CHILDREN_SHOWN * 12] = "";
+
+	for (size_t i = 0; i < count && i < CHILDREN_SHOWN; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
+					 children[i]);
+	if (count)
+		log_warning("processes that these have started before are not recorded (%zu in "
+			    "total); to record them, add to -p: %s%s",
+			    count, list, count > CHILDREN_SHOWN ? " and others" : "");
+}
+
 static const char no_runtime[] = "no runtime that gcprof knows in what is recorded";
 
 static void warn_probes(const struct recording *recording, const char *targets)
@@ -273,6 +291,7 @@ static int begin(struct recording *recording, const char *targets)
 		return code;
 	recording_step(recording, "threads are known");
 	warn_stopped(&recording->running);
+	warn_children(&recording->running);
 	err = drain_round(recording->drain);
 	err = err ? err : drain_settle(recording->drain);
 	if (err)

@@ -268,6 +268,21 @@ has_lines() { # FILE COUNT
 	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
 }
 
+@test "children that a program has already are not recorded, which a message says" {
+	need_root
+	start sh -c 'sleep 1000 & sleep 1000 & wait'
+	wait_until has_children "$pid" sleep 2
+	children=$(pgrep -d, -P "$pid")
+	record --duration 0.1 -p "$pid"
+	cat record.log
+	grep -q "started before are not recorded (2 in total); to record them, add to -p: $children\$" record.log
+	record --duration 0.1 -p "$pid,${children%,*}"
+	grep -q "(1 in total); to record them, add to -p: ${children#*,}\$" record.log
+	record --duration 0.1 -p "$pid,$children"
+	absent 'add to -p' record.log
+	kill "${children%,*}" "${children#*,}"
+}
+
 @test "a program whose file is gone, stripped and linked statically has its functions" {
 	need_root
 	gcc -O2 -static -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \

@@ -207,6 +207,28 @@ bool running_is_stopped(pid_t pid)
 	return strchr("Tt", status_state(status)) != NULL;
 }
 
+size_t running_children(const struct running *running, pid_t *out, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < running->count; i++) {
+		char name[40], text[4096], *at = text, *end;
+		pid_t child;
+
+		snprintf(name, sizeof(name), "task/%d/children", running->pids[i]);
+		if (proc_file_read(running->pids[i], name, text, sizeof(text)))
+			continue;
+		for (; (child = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
+			if (is_known(running, child) || child == getpid() || child == getppid())
+				continue;
+			if (count < max)
+				out[count] = child;
+			count++;
+		}
+	}
+	return count;
+}
+
 void running_name(pid_t pid, char out[16])
 {
 	if (proc_file_read(pid, "comm", out, 16))

@@ -28,6 +28,10 @@ void running_close(struct running *running);
 /* Is it stopped by a signal or a debugger? */
 bool running_is_stopped(pid_t pid);
 
+/* The processes that their main threads have started before, and that are not named: at most `max`
+ * of them. Returns how many there are. */
+size_t running_children(const struct running *running, pid_t *out, size_t max);
+
 /* The name of a process; empty if it ended. */
 void running_name(pid_t pid, char out[16]);
 
