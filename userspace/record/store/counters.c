@@ -41,6 +41,7 @@ struct counters {
 	uint64_t own[LOSS_MAX];             /* losses counted by the recorder */
 	uint64_t written[LOSS_MAX];         /* values in the profile */
 	struct map *calls;                  /* struct syscall_key: count last written */
+	struct map *call_ns;                /* struct syscall_key: time last written */
 	struct map *cpus;                   /* process: CPU time last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
@@ -59,9 +60,10 @@ int counters_create(struct profile_writer *writer, struct store *store,
 	counters->store = store;
 	counters->session = session;
 	counters->calls = map_create(sizeof(struct syscall_key));
+	counters->call_ns = map_create(sizeof(struct syscall_key));
 	counters->cpus = map_create(sizeof(uint32_t));
 	counters->batch = calloc(1, sizeof(*counters->batch));
-	if (!counters->calls || !counters->cpus || !counters->batch) {
+	if (!counters->calls || !counters->call_ns || !counters->cpus || !counters->batch) {
 		counters_free(counters);
 		return -ENOMEM;
 	}
@@ -106,12 +108,13 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 {
 	const struct syscall_total *total = value;
 	uint64_t *count = map_put(counters->calls, key, NULL);
+	uint64_t *ns = map_put(counters->call_ns, key, NULL);
 	int err;
 
-	if (!count)
+	if (!count || !ns)
 		return -ENOMEM;
-	/* A call that never ended so far has no count, but takes time in each window. */
-	if (*count == total->count && total->count)
+	/* Calls that have not ended take time in each window. */
+	if (*count == total->count && *ns == total->total_ns)
 		return 0;
 	err = store_syscall_total(counters->store, now, key, total);
 	/* Its first events are pending: next time, if there is one. */
@@ -121,6 +124,7 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 		return err;
 	counters->syscalls += total->count - *count;
 	*count = total->count;
+	*ns = total->total_ns;
 	return 0;
 }
 
@@ -169,7 +173,7 @@ static int put_cpu(struct counters *counters, uint64_t now, const void *key, con
 struct table {
 	enum session_table table;
 	size_t key_size, value_size;
-	struct map *written;
+	struct map *written, *also; /* of its entries; `also` may be NULL */
 	int (*put)(struct counters *counters, uint64_t now, const void *key, const void *value);
 };
 
@@ -188,6 +192,8 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 		return err;
 	table_forget(counters->session, table->table, key);
 	map_remove(table->written, key);
+	if (table->also)
+		map_remove(table->also, key);
 	return 0;
 }
 
@@ -232,10 +238,12 @@ static int put_table(struct counters *counters, uint64_t now, const struct table
 
 static int put_totals(struct counters *counters, uint64_t now)
 {
-	const struct table totals = {TABLE_SYSCALLS, sizeof(struct syscall_key),
-				     sizeof(struct syscall_total), counters->calls, put_total};
-	const struct table cpus = {TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu),
-				   counters->cpus, put_cpu};
+	const struct table totals = {
+		TABLE_SYSCALLS,  sizeof(struct syscall_key), sizeof(struct syscall_total),
+		counters->calls, counters->call_ns,          put_total};
+	const struct table cpus = {
+		TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu), counters->cpus, NULL,
+		put_cpu};
 	int err;
 
 	counters->unwritten = 0;
@@ -348,6 +356,7 @@ void counters_free(struct counters *counters)
 	if (!counters)
 		return;
 	map_free(counters->calls);
+	map_free(counters->call_ns);
 	map_free(counters->cpus);
 	free(counters->batch);
 	free(counters);
