@@ -23,7 +23,7 @@ static __always_inline void cpu_compare_clocks(uint64_t now)
 /*
  * Finds the call that a thread is in at the end of a window. Returns how long it was in this
  * window. 0: in none, or unknown: the registers of a running thread may be those of an earlier
- * call, and before the first window there was no other.
+ * call.
  */
 static __always_inline uint64_t call_so_far(struct task_struct *task, struct task_state *state,
 					    uint64_t now)

@@ -230,6 +230,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 		return process;
 	place_make(task);
 	state->process = process;
+	state->epoch = calls_epoch - 1; /* the begin of a call that it is in was not seen */
 	task_begins(task, state);
 	cpu_begin(task, state);
 	task_meet_wait(task, &state->waits);

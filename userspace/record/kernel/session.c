@@ -246,9 +246,9 @@ int session_trace_calls(struct session *session)
 		session_traced_cpu(session);
 	calls->begun = clock_now();
 	calls->on = true;
+	skeleton->bss->calls_opened = calls->begun;
 	if (!calls->ended)
 		return 0;
-	skeleton->bss->calls_opened = calls->begun;
 	__atomic_fetch_add(&skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);
 	return 0;
 }
