@@ -77,7 +77,7 @@ static void put(struct spent *spent, bool traced)
 
 	*(traced ? &spent->cpu.traced_ns : &spent->cpu.untraced_ns) += spent->now - spent->since;
 	CHECK_EQ(call_windows_calls(&spent->windows, 0, 1, CALL, more), 0);
-	CHECK_EQ(call_windows_cpu(&spent->windows, 0, &spent->cpu), 0);
+	CHECK_EQ(call_windows_cpu(&spent->windows, 0, 0, &spent->cpu), 0);
 	if (traced)
 		CHECK_EQ(call_windows_add(&spent->windows, &window, &gap), 0);
 	spent->since = spent->now;

@@ -186,12 +186,30 @@ int call_windows_calls(struct call_windows *windows, uint64_t recording, uint64_
 	return set ? add_calls(windows, set, id, call, more) : -ENOMEM;
 }
 
-static void add_cpu(struct window_set *windows, struct window_process *process, double cpu,
-		    double gap)
+/* Wall time of the windows that ended before `since`, or a little less. */
+static double traced_before(const struct window_set *windows, uint64_t since)
+{
+	double before_ns = windows->traced_ns;
+
+	for (uint64_t i = 1; i <= WINDOWS_KEPT && i <= windows->count; i++) {
+		uint64_t window = (windows->count - i) % WINDOWS_KEPT;
+
+		if (i == 1 && windows->end <= since)
+			break;
+		before_ns = windows->last[window].before_ns;
+		if (windows->last[window].begin <= since)
+			break;
+	}
+	return before_ns;
+}
+
+/* The first figures of a process may arrive some windows late, for all of them. */
+static void add_cpu(struct window_set *windows, struct window_process *process, uint64_t since,
+		    double cpu, double gap)
 {
 	if (!process->met) {
 		process->met = true;
-		process->wall_traced = windows->traced_ns;
+		process->wall_traced = traced_before(windows, since);
 	}
 	process->cpu += cpu;
 	process->gap += gap;
@@ -202,7 +220,7 @@ static void add_cpu(struct window_set *windows, struct window_process *process, 
 	windows->open = process;
 }
 
-int call_windows_cpu(struct call_windows *windows, uint64_t recording,
+int call_windows_cpu(struct call_windows *windows, uint64_t recording, uint64_t since,
 		     const struct record_call_cpu *record)
 {
 	struct window_process *process =
@@ -217,7 +235,7 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
 	cpu = (double)(record->traced_ns - process->traced);
 	gap = (double)(record->untraced_ns - process->untraced);
 	if (process->traced < CPU_MIN) {
-		add_cpu(set, set->pool, cpu, gap);
+		add_cpu(set, set->pool, since, cpu, gap);
 		set->pool->pooled += gap;
 		process->pooled += gap;
 		gap = 0;
@@ -225,7 +243,7 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording,
 		process->alone = true;
 		process->wall_gaps = set->gaps_ns;
 	}
-	add_cpu(set, process, cpu, gap);
+	add_cpu(set, process, since, cpu, gap);
 	process->traced = record->traced_ns;
 	process->untraced = record->untraced_ns;
 	return 0;
@@ -268,20 +286,20 @@ static double wall_scale(const struct window_set *windows, struct window_process
  */
 static void close_process(struct window_set *windows, struct window_process *process)
 {
-	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own,
-	       uncertainty, wall = wall_scale(windows, process, kept);
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, unsure,
+	       wall = wall_scale(windows, process, kept);
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
 	left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
 	caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
 	own = fmax(left - caches, 1);
-	uncertainty = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
+	unsure = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
-		double more[CALL_FIGURES], scale = process->gap / own;
+		bool waits = total->fresh[CALL_NS] > WAITING_NS * total->fresh[CALL_COUNT];
+		double more[CALL_FIGURES], scale = waits ? wall : process->gap / own;
+		double uncertainty = waits ? 0 : unsure;
 
-		if (total->fresh[CALL_NS] > WAITING_NS * total->fresh[CALL_COUNT])
-			scale = wall;
 		for (int i = 0; i < CALL_FIGURES; i++) {
 			more[i] = total->fresh[i] * scale;
 			total->fresh[i] *= kept;
@@ -338,6 +356,8 @@ int call_windows_add(struct call_windows *windows, const struct record_call_wind
 	/* The first window starts with the recording, so no gap precedes it. */
 	set->gaps_ns += set->end ? (double)(record->begin - set->end) : 0;
 	set->windows += record->begin > set->end;
+	set->last[set->count % WINDOWS_KEPT].begin = record->begin;
+	set->last[set->count++ % WINDOWS_KEPT].before_ns = set->traced_ns;
 	set->traced_ns += (double)(record->end - record->begin);
 	set->end = record->end;
 	set->call_ns = (double)record->call_ns;

@@ -19,6 +19,8 @@ enum call_figure { CALL_COUNT, CALL_NS, CALL_FIGURES };
 
 #define CALL_ALL UINT64_MAX /* as a call number: all calls together */
 
+enum { WINDOWS_KEPT = 16 };
+
 /* The windows of one recording; a merged profile has several. */
 struct window_set {
 	struct window_set *next;
@@ -26,7 +28,13 @@ struct window_set {
 	struct call_sum *all;        /* all calls together */
 	struct window_process *pool; /* processes with little CPU time in windows so far, as one */
 	struct window_process *open; /* with CPU time not yet used in a sample */
-	uint64_t end, windows;     /* end of the last window; number of windows with gaps between */
+	/* The last windows, and the wall time of those before. */
+	struct {
+		uint64_t begin;
+		double before_ns;
+	} last[WINDOWS_KEPT];
+	uint64_t count;            /* number of windows */
+	uint64_t end, windows;     /* end of the last one; number of windows with gaps between */
 	double traced_ns, gaps_ns; /* wall time */
 	double call_ns;            /* cost of tracing a call, latest figure */
 	uint64_t sample;           /* number of the current sample */
@@ -50,8 +58,11 @@ void call_windows_free(struct call_windows *windows);
 int call_windows_calls(struct call_windows *windows, uint64_t recording, uint64_t process,
 		       uint64_t call, const double more[CALL_FIGURES]);
 
-/* Updates the CPU time that a process of a recording has used. 0, -ENOMEM or -EBADMSG. */
-int call_windows_cpu(struct call_windows *windows, uint64_t recording,
+/*
+ * Updates the CPU time that a process of a recording has used, and which was first seen at `since`.
+ * 0, -ENOMEM or -EBADMSG.
+ */
+int call_windows_cpu(struct call_windows *windows, uint64_t recording, uint64_t since,
 		     const struct record_call_cpu *record);
 
 /*

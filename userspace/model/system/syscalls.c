@@ -157,7 +157,7 @@ int syscalls_call_cpu(struct syscalls *syscalls, const struct world *world,
 
 	if (!process)
 		return -EBADMSG;
-	return call_windows_cpu(&syscalls->windows, process->recording, record);
+	return call_windows_cpu(&syscalls->windows, process->recording, process->time, record);
 }
 
 int syscalls_cpu(struct syscalls *syscalls, const struct event *event)
