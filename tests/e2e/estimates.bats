@@ -100,8 +100,9 @@ while True: os.getppid()' &
 	sleep 1.2
 	"$GCPROF" record -F 0 --max-overhead 0.5 --duration 4 -p $! 2>record.log
 	"$GCPROF" report --json >estimate.json
-	jq -c '{syscall_coverage, duration_ns}, (.syscalls[] | {name, count, total_ns})' estimate.json
-	# 20 threads sleep all the time, if the estimate is not far off.
-	jq -e '.syscall_coverage < 0.9 and .duration_ns as $ns | [.syscalls[] | select(.name == "clock_nanosleep")] |
-		length == 1 and .[0].total_ns > 5 * $ns and .[0].total_ns < 60 * $ns' estimate.json
+	jq -c '{syscall_coverage, duration_ns}, (.syscalls[] | {name, count, total_ns, total_low_ns, total_high_ns})' estimate.json
+	# 20 threads sleep all the time.
+	jq -e '.syscall_coverage < 0.9 and (20 * .duration_ns) as $ns | [.syscalls[] | select(.name == "clock_nanosleep")] |
+		length == 1 and (.[0] | .total_low_ns < $ns and $ns < .total_high_ns and
+			.total_ns > $ns / 2 and .total_ns < $ns * 2)' estimate.json
 }

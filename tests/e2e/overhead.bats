@@ -169,22 +169,6 @@ ask_for_fewer() {
 	same 'control block' "$(asked)" "$before"
 }
 
-@test "long: programs are asked for fewer allocation samples where another recorder had switched sampling on, too" {
-	start_churn
-	"$GCPROF" record -o other.data -F 0 --syscalls off --max-overhead off -p "$program" 2>other.log 3>&- &
-	other=$!
-	started+=("$other")
-	wait_until has_stored alloc 100 other.data
-	ask_for_fewer
-	kill -TERM "$other"
-	wait "$other"
-}
-
-# CPU time of a program that computes until it is killed, s.
-used() { # PID
-	awk -v hz="$(getconf CLK_TCK)" '{sub(/.*\) /, ""); printf "%.2f\n", ($12 + $13) / hz}' "/proc/$1/stat"
-}
-
 @test "the timer is slowed down where all together take too much, and its samples stand for more" {
 	local before spent
 	need_root
