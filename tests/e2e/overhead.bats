@@ -169,6 +169,11 @@ ask_for_fewer() {
 	same 'control block' "$(asked)" "$before"
 }
 
+# CPU time of a program that computes until it is killed, s.
+used() { # PID
+	awk -v hz="$(getconf CLK_TCK)" '{sub(/.*\) /, ""); printf "%.2f\n", ($12 + $13) / hz}' "/proc/$1/stat"
+}
+
 @test "the timer is slowed down where all together take too much, and its samples stand for more" {
 	local before spent
 	need_root
