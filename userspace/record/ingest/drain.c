@@ -305,7 +305,7 @@ static int drain_streams(struct drain *drain)
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }
 
-/* `put` is counters_put() or, at the end, counters_finish(). */
+/* `put` is one of counters.h, such as counters_finish() at the end. */
 static int drain_figures(struct drain *drain, int (*put)(struct counters *))
 {
 	int err;
@@ -346,7 +346,7 @@ static int drain_second(struct drain *drain, uint64_t now)
 	if (now < drain->next_second || drain->split)
 		return 0;
 	drain->next_second = now + SECOND_NS;
-	err = drain_figures(drain, counters_put);
+	err = drain_figures(drain, counters_put_second);
 	err = err ? err : session_report_ran(drain->parts.session, false);
 	/* After the figures, which may be the last ones of ended processes. */
 	world_sweep(drain->world, now, is_there, drain);

@@ -12,6 +12,8 @@
 #include "../machine/clock.h"
 #include "../kernel/tables.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 enum {
 	TOTALS_BATCH = 256, /* more than ever share a bucket of the kernel's table */
 	FINALITIES = 256,
@@ -304,16 +306,44 @@ void counters_resume(struct counters *counters, uint64_t time)
 	counters->paused = 0;
 }
 
-int counters_put(struct counters *counters)
+/* Has a window begun less than a second ago? */
+static bool is_young(const struct counters *counters, uint64_t now)
+{
+	const struct call_tracing *tracing = counters->tracing;
+
+	return tracing && tracing->on && tracing->begun > counters->windows_end &&
+	       now < tracing->begun + SECOND_NS;
+}
+
+/* `calls`: the figures of system calls, too. */
+static int put_all(struct counters *counters, uint64_t now, bool calls)
 {
 	struct record record = {.kind = RECORD_clock, .clock = clock_read()};
-	uint64_t now = clock_now(), until = counters->paused ? counters->paused : now, untraced;
+	uint64_t until = counters->paused ? counters->paused : now, untraced;
 	int err = profile_writer_put(counters->writer, &record);
 
-	err = err ? err : put_calls(counters, now);
+	if (calls)
+		err = err ? err : put_calls(counters, now);
+	else
+		until = counters->tracing->begun;
 	untraced = counters->gaps_ns + (counters->windows_end ? until - counters->windows_end : 0);
 	counters_set_loss(counters, LOSS_SYSCALLS_UNTRACED, (untraced + 999999) / 1000000);
 	return err ? err : put_losses(counters, now);
+}
+
+int counters_put(struct counters *counters)
+{
+	return put_all(counters, clock_now(), true);
+}
+
+int counters_put_second(struct counters *counters)
+{
+	uint64_t now = clock_now();
+	bool young = is_young(counters, now);
+
+	if (!young && counters->gaps_ns && counters->tracing->on)
+		session_traced_cpu(counters->session);
+	return put_all(counters, now, !young);
 }
 
 int counters_put_fresh(struct counters *counters, uint64_t time)

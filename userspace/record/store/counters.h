@@ -21,6 +21,12 @@ void counters_add_loss(struct counters *counters, enum loss loss, uint64_t count
 int counters_put(struct counters *counters);
 
 /*
+ * The same each second, but a window of system calls that has just begun is not divided: its parts
+ * would be scaled one by one, and of calls in progress and CPU time only its end knows all.
+ */
+int counters_put_second(struct counters *counters);
+
+/*
  * From now on, also writes when system calls were traced, and for how long they were not. `tracing`
  * is borrowed. counters_put_calls() must be called whenever tracing ended, before it resumes; it
  * writes totals only.
