@@ -164,7 +164,7 @@ selects() { # CALL TRUTH TERM
 @test "a selection of calls above the ceiling is an estimate that holds, and all of them are exact" {
 	need_root
 	local border
-	record --syscall-rate 500 --max-overhead off -- /bin/sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=300000 status=none
+	record --syscall-rate 2000 --max-overhead off -- /bin/sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=300000 status=none
 		sleep 0.2; dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none'
 	# One of the two is in each part of the recording; the second begins when its program is executed.
 	border=$("$GCPROF" dump | jq -s '(map(select(.record == "recording"))[0].start) as $start |
