@@ -223,8 +223,8 @@ static void warn_children(const struct running *running)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
 					 children[i]);
 	if (count)
-		log_warning("processes that these have started before are not recorded (%zu in "
-			    "total); to record them, add to -p: %s%s",
+		log_warning("the processes of -p have started others before, which are not "
+			    "recorded (%zu in total); to record them, add to -p: %s%s",
 			    count, list, count > CHILDREN_SHOWN ? " and others" : "");
 }
 

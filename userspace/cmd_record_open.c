@@ -525,7 +525,7 @@ int recording_put_start(struct recording *recording)
 {
 	struct record_options given = recording->options;
 
-	recording->start = clock_now();
+	recording->start = session_begin_calls(recording->session);
 	given.ceiling = ceiling_rate(&recording->options);
 	return facts_put_recording(recording->writer, &given, recording->start,
 				   recording->user.uid);

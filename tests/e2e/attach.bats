@@ -275,7 +275,7 @@ has_lines() { # FILE COUNT
 	children=$(pgrep -d, -P "$pid")
 	record --duration 0.1 -p "$pid"
 	cat record.log
-	grep -q "started before are not recorded (2 in total); to record them, add to -p: $children\$" record.log
+	grep -q "started others before, which are not recorded (2 in total); to record them, add to -p: $children\$" record.log
 	record --duration 0.1 -p "$pid,${children%,*}"
 	grep -q "(1 in total); to record them, add to -p: ${children#*,}\$" record.log
 	record --duration 0.1 -p "$pid,$children"

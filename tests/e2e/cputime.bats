@@ -87,17 +87,19 @@ shared() { # TICKS
 	shared 8
 }
 
-@test "where timer samples are dear there are fewer after the first thousand, and CPU time is exact all the same" {
+@test "where timer samples cost too much there are fewer after the first thousand, and CPU time is exact all the same" {
 	need_root
-	"$GCPROF" record --syscalls off --max-overhead 0.5 -- "$PROGRAMS/clocked" cpu 3 >out 2>record.log
+	"$GCPROF" record -v --syscalls off --max-overhead 0.5 -- "$PROGRAMS/clocked" cpu 4 >out 2>record.log
 	cat record.log
 	exact .cpu.on_cpu_ns
 	adds_up
 	shared 8
+	# 999 interrupts of 5 us are half a percent.
+	awk '/a timer interrupt takes/ {exit !($(NF - 1) > 5)}' record.log || skip 'timer interrupts are cheap here'
 	"$GCPROF" dump | jq -s '[.[] | select(.record == "cpu") | [.ticks, 1] | max] | group_by(.) |
 		map({(first | tostring): length}) | add' >ticks
 	cat ticks
-	jq -e '.["1"] >= 900 and .["1"] < 1500 and ([to_entries[] | select((.key | tonumber) >= 2).value] | add) > 100' ticks
+	jq -e '.["1"] >= 900 and .["1"] < 2500 and ([to_entries[] | select((.key | tonumber) >= 2).value] | add) > 100' ticks
 }
 
 @test "long: the timer is slower once there are enough samples, and CPU time is exact all the same" {

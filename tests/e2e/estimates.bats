@@ -109,3 +109,13 @@ while True: os.getppid()' &
 		length == 1 and (.[0] | .total_low_ns < $ns and $ns < .total_high_ns and
 			.total_ns > $ns / 2 and .total_ns < $ns * 2)' estimate.json
 }
+
+@test "a call that a thread is in when it is attached to counts from the begin of the recording" {
+	need_root
+	python3 -c 'import time
+while True: time.sleep(1)' &
+	started+=($!)
+	sleep 0.5
+	record --max-overhead off --duration 1.8 -p $!
+	holds '.duration_ns as $ns | [.syscalls[] | select(.name == "clock_nanosleep").total_ns - $ns | fabs < 1e7] == [true]'
+}

@@ -459,11 +459,11 @@ TEST(calls_of_others_slow_no_recorded_program)
 	CHECK(share(&machine) < 1.1);
 }
 
-TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_are_dear)
+TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_cost_too_much)
 {
 	const struct {
 		uint64_t ticks;
-		double dear;
+		double excess;
 		unsigned slower;
 	} cases[] = {
 		{0, 0.5, 0},     {9999, 0.5, 0},     {10000, 0.5, 1}, {14999, 0.5, 1},
@@ -473,5 +473,5 @@ TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_are
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CHECK_EQ(throttle_slower(cases[i].ticks, cases[i].dear), cases[i].slower);
+		CHECK_EQ(throttle_slower(cases[i].ticks, cases[i].excess), cases[i].slower);
 }

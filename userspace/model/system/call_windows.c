@@ -191,11 +191,11 @@ static double traced_before(const struct window_set *windows, uint64_t since)
 {
 	double before_ns = windows->traced_ns;
 
+	if (windows->end <= since)
+		return before_ns;
 	for (uint64_t i = 1; i <= WINDOWS_KEPT && i <= windows->count; i++) {
 		uint64_t window = (windows->count - i) % WINDOWS_KEPT;
 
-		if (i == 1 && windows->end <= since)
-			break;
 		before_ns = windows->last[window].before_ns;
 		if (windows->last[window].begin <= since)
 			break;

@@ -228,6 +228,14 @@ void session_detach_calls(struct session *session)
 	skeleton->links.syscall_exit = skeleton->links.syscall_enter = NULL;
 }
 
+uint64_t session_begin_calls(struct session *session)
+{
+	uint64_t now = clock_now();
+
+	session->calls.begun = session->skeleton->bss->calls_opened = now;
+	return now;
+}
+
 int session_trace_calls(struct session *session)
 {
 	struct gcprof_bpf *skeleton = session->skeleton;
@@ -244,9 +252,8 @@ int session_trace_calls(struct session *session)
 	}
 	if (calls->ended)
 		session_traced_cpu(session);
-	calls->begun = clock_now();
+	session_begin_calls(session);
 	calls->on = true;
-	skeleton->bss->calls_opened = calls->begun;
 	if (!calls->ended)
 		return 0;
 	__atomic_fetch_add(&skeleton->bss->calls_epoch, 1, __ATOMIC_RELEASE);

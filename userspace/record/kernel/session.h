@@ -133,6 +133,10 @@ uint64_t session_traced_cpu(const struct session *session);
  * the last 50. A negative errno leaves it off. */
 int session_trace_calls(struct session *session);
 
+/* The recording begins now, and so do the first window and what counts of calls in progress.
+ * Returns that time, ns. */
+uint64_t session_begin_calls(struct session *session);
+
 /*
  * Calls were traced until `ended`. While any program is attached, the kernel sends every call on
  * the machine down a slower path; so both are detached.

@@ -16,8 +16,8 @@
 #define RETRY_NS (200 * MS_NS)
 
 /* After this many timer samples, a function's share of 1 % is known within a fifth, with 95 %
- * confidence. The timer then slows down, and again after each TICKS_MORE. Where samples are dear,
- * it does so after TICKS_FIRST, when a share of 10 % is known as well. */
+ * confidence. The timer then slows down, and again after each TICKS_MORE. Where samples cost
+ * too much, it does so after TICKS_FIRST, when a share of 10 % is known as well. */
 #define TICKS_FIRST  1000
 #define TICKS_ENOUGH 10000
 #define TICKS_MORE   5000
@@ -90,9 +90,9 @@ struct throttle_level throttle_level(const struct throttle *throttle, unsigned n
 	};
 }
 
-unsigned throttle_slower(uint64_t ticks, double dear)
+unsigned throttle_slower(uint64_t ticks, double excess)
 {
-	double slower = ticks >= TICKS_FIRST ? ceil(log2(fmax(dear, 1))) : 0;
+	double slower = ticks >= TICKS_FIRST ? ceil(log2(fmax(excess, 1))) : 0;
 
 	if (ticks >= TICKS_ENOUGH)
 		slower = fmax(slower, (double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE));

@@ -100,8 +100,8 @@ struct throttle_level {
 struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
 
 /* Power of two by which the timer is slower after this many samples. At its full rate they take
- * `dear` times what recording may take of a CPU. */
-unsigned throttle_slower(uint64_t ticks, double dear);
+ * `excess` times what recording may take of a CPU. */
+unsigned throttle_slower(uint64_t ticks, double excess);
 
 /* CPU time so far of the recorder and of the processes that it started for itself, ns. */
 double recorder_cpu_ns(void);
