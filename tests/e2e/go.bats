@@ -304,6 +304,13 @@ start() {
 	holds '.alloc.period_changes > 0 and .alloc.samples < 0.9 * 1216 * 1200000 / 524288'
 }
 
+# At the full rate, 4864 MB would have 5000 samples or more.
+@test "where samples cost too much there are fewer after the first thousand, and no sum changes" {
+	record --max-overhead 0.5 -- "$PROGRAMS/objects" 4000000
+	right_shares 4000000
+	holds '.alloc.period_changes > 0 and .alloc.samples > 1000 and .alloc.samples < 3500'
+}
+
 # Its linker has left the sampler on, and the program has set a period.
 @test "a program that samples for itself keeps its period, also when a recorder is killed" {
 	go build -o own "$BATS_TEST_DIRNAME/programs/heap.go"

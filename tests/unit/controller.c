@@ -459,10 +459,10 @@ TEST(calls_of_others_slow_no_recorded_program)
 	CHECK(share(&machine) < 1.1);
 }
 
-TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_cost_too_much)
+TEST(samples_become_rarer_once_there_are_enough_and_sooner_where_they_cost_too_much)
 {
 	const struct {
-		uint64_t ticks;
+		uint64_t samples;
 		double excess;
 		unsigned slower;
 	} cases[] = {
@@ -473,5 +473,5 @@ TEST(the_timer_is_slower_once_there_are_enough_samples_and_sooner_where_they_cos
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CHECK_EQ(throttle_slower(cases[i].ticks, cases[i].excess), cases[i].slower);
+		CHECK_EQ(throttle_slower(cases[i].samples, cases[i].excess), cases[i].slower);
 }

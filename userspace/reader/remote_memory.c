@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,24 +26,26 @@ struct page {
 	uint64_t address;
 	size_t size; /* readable bytes from its start */
 	bool known;
-	char bytes[PAGE];
 };
 
 struct remote {
 	int socket, err;
 	uint64_t number; /* of the last request */
-	char answer[REMOTE_ANSWER_MAX];
 	struct page pages[PAGES];
+	/* Not initialised: clearing them would take longer than most answers. */
+	char bytes[PAGES][PAGE];
+	char answer[REMOTE_ANSWER_MAX];
 };
 
 /* A killed reader may have left answers in the socket, so numbers start with the time. */
 int remote_open(int socket, struct remote **out)
 {
-	struct remote *memory = calloc(1, sizeof(*memory));
+	struct remote *memory = malloc(sizeof(*memory));
 	struct timespec now;
 
 	if (!memory)
 		return -ENOMEM;
+	memset(memory, 0, offsetof(struct remote, bytes));
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	memory->number = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 	memory->socket = socket;
@@ -94,14 +97,14 @@ static size_t ask(struct remote *memory, uint64_t address, size_t size)
 	return receive(memory);
 }
 
-static struct page *slot_of(struct remote *memory, uint64_t address)
+static size_t slot_of(uint64_t address)
 {
-	return &memory->pages[address / PAGE % PAGES];
+	return address / PAGE % PAGES;
 }
 
-static bool is_known(struct remote *memory, uint64_t address)
+static bool is_known(const struct remote *memory, uint64_t address)
 {
-	const struct page *page = slot_of(memory, address);
+	const struct page *page = &memory->pages[slot_of(address)];
 
 	return page->known && page->address == address;
 }
@@ -117,10 +120,11 @@ static void fetch(struct remote *memory, uint64_t address, size_t size)
 		count = ANSWER_PAGES;
 	n = ask(memory, address, count * PAGE);
 	for (size_t at = 0; at == 0 || at < n; at += PAGE) {
-		struct page *page = slot_of(memory, address + at);
+		size_t slot = slot_of(address + at);
+		struct page *page = &memory->pages[slot];
 		size_t part = n - at < PAGE ? n - at : PAGE;
 
-		memcpy(page->bytes, memory->answer + at, part);
+		memcpy(memory->bytes[slot], memory->answer + at, part);
 		page->address = address + at;
 		page->size = part;
 		page->known = true;
@@ -137,7 +141,7 @@ size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t si
 	while (done < size) {
 		uint64_t at = (address + done) / PAGE * PAGE;
 		size_t offset = (size_t)(address + done - at), part = size - done;
-		const struct page *page = slot_of(memory, at);
+		const struct page *page = &memory->pages[slot_of(at)];
 
 		if (!is_known(memory, at))
 			fetch(memory, at, offset + part);
@@ -145,7 +149,7 @@ size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t si
 			return done;
 		if (part > page->size - offset)
 			part = page->size - offset;
-		memcpy((char *)out + done, page->bytes + offset, part);
+		memcpy((char *)out + done, memory->bytes[slot_of(at)] + offset, part);
 		done += part;
 	}
 	return done;

@@ -53,6 +53,9 @@ static int walk_rule(struct walk_rows *rows, uint64_t ip, struct unwind_rule *ru
 struct method {
 	uint64_t address; /* 0: none */
 	uint64_t answer;  /* last answer that used it */
+};
+
+struct method_text {
 	char name[NAME_BYTES], file[TEXT_BYTES];
 };
 
@@ -64,16 +67,19 @@ struct hotspot_vm {
 	bool ready;
 	char stub[STUB_BYTES + sizeof(uint64_t)];
 	struct method methods[METHODS];
+	/* Not initialised: clearing them would take longer than most answers. */
+	struct method_text texts[METHODS]; /* of the methods */
 	char pcs[PCS_BYTES];
 };
 
 int hotspot_vm_open(struct remote *memory, const struct hotspot_layout *layout, uint64_t bias,
 		    struct hotspot_vm **out)
 {
-	struct hotspot_vm *vm = calloc(1, sizeof(*vm));
+	struct hotspot_vm *vm = malloc(sizeof(*vm));
 
 	if (!vm)
 		return -ENOMEM;
+	memset(vm, 0, offsetof(struct hotspot_vm, texts));
 	vm->window.memory = memory;
 	vm->ready = hotspot_learn(&vm->at, &vm->window, layout, bias);
 	memcpy(vm->value, layout->value, sizeof(vm->value));
@@ -181,7 +187,7 @@ static uint64_t pool_symbol(struct hotspot_vm *vm, uint64_t pool, uint32_t index
 		     : 0;
 }
 
-static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method *out)
+static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method_text *out)
 {
 	uint64_t constant = field(vm, address, HOTSPOT_METHOD_CONST),
 		 pool = field(vm, constant, HOTSPOT_CONST_POOL),
@@ -212,23 +218,25 @@ static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method *
  * reliably, and neither would the name, so the cache is emptied with each batch
  * (hotspot_vm_open()).
  */
-static const struct method *find_method(struct hotspot_vm *vm, uint64_t address)
+static const struct method_text *find_method(struct hotspot_vm *vm, uint64_t address)
 {
 	size_t at = address / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 55;
 	struct method *method = &vm->methods[at];
+	struct method_text *text;
 
 	_Static_assert(METHODS == 1 << (64 - 55), "the hash is a number of one");
 	_Static_assert(SYMBOLS_MAX < METHODS, "an answer leaves others free");
 	/* Names of the current answer must stay valid. */
 	while (method->answer == vm->answer && method->address != address)
 		method = &vm->methods[++at % METHODS];
-	if (!address || (method->address != address && !read_method(vm, address, method))) {
+	text = &vm->texts[method - vm->methods];
+	if (!address || (method->address != address && !read_method(vm, address, text))) {
 		method->address = 0;
 		return NULL;
 	}
 	method->address = address;
 	method->answer = vm->answer;
-	return method;
+	return text;
 }
 
 /* The lines of a method follow its bytecodes: pairs of increments of bytecode index and line. */
@@ -259,7 +267,7 @@ static void find_line(struct hotspot_vm *vm, uint64_t address, uint32_t bci, str
 
 static bool name_method(struct hotspot_vm *vm, uint64_t address, uint32_t bci, struct symbol *out)
 {
-	const struct method *method = find_method(vm, address);
+	const struct method_text *method = find_method(vm, address);
 
 	if (!method)
 		return false;

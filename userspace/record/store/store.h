@@ -101,4 +101,7 @@ uint64_t store_own_ticks(const struct store *store);
 /* Stored events of a stream. */
 uint64_t store_count(const struct store *store, enum stream stream);
 
+/* Stored allocation samples, without their outcomes. */
+uint64_t store_sampled(const struct store *store);
+
 #endif

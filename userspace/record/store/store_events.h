@@ -37,6 +37,7 @@ struct store {
 	bool denied;          /* the viewer may not see addresses of others' memory */
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
+	uint64_t sampled; /* allocation samples among them */
 };
 
 /* An event on its way to the profile. */

@@ -15,13 +15,15 @@
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
 
-/* After this many timer samples, a function's share of 1 % is known within a fifth, with 95 %
- * confidence. The timer then slows down, and again after each TICKS_MORE. Where samples cost
- * too much, it does so after TICKS_FIRST, when a share of 10 % is known as well. */
-#define TICKS_FIRST  1000
-#define TICKS_ENOUGH 10000
-#define TICKS_MORE   5000
-#define SLOWER_MAX   3
+/* After so many timer or allocation samples, a share of 1 % is known within a fifth, with 95 %
+ * confidence. Their rate is then halved, and again after each SAMPLES_MORE. Where samples cost
+ * too much, this happens after SAMPLES_FIRST, when a share of 10 % is known as well. */
+#define SAMPLES_FIRST  1000
+#define SAMPLES_ENOUGH 10000
+#define SAMPLES_MORE   5000
+#define SLOWER_MAX     3
+/* What each kind may take of one CPU, relative to what recording may take of the machine. */
+#define SAMPLES_SHARE 0.5
 
 static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
 					       {6, 0, 0}, {6, 2, 0}, {6, 4, 0},
@@ -58,6 +60,17 @@ static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 	return cost->timed ? way_ns[program] + (double)cost->ns / (double)cost->timed : 0;
 }
 
+/* The cost of an allocation sample with all probes that it takes, which are those that report no
+ * collection. */
+static double sample_ns(const struct throttle *throttle, const struct cost costs[COST_PROGRAMS])
+{
+	double samples = (double)store_sampled(throttle->store);
+	double probes =
+		(double)costs[COST_PROBE].runs - (double)store_count(throttle->store, STREAM_GC);
+
+	return run_ns(costs, COST_PROBE) * fmax(probes, 0) / fmax(samples, 1);
+}
+
 int throttle_measure(struct throttle *throttle)
 {
 	struct call_tracing *tracing = throttle->tracing;
@@ -70,6 +83,7 @@ int throttle_measure(struct throttle *throttle)
 	path_ns = fmax(tracing->path_ns, 0);
 	tracing->call_ns = path_ns + run_ns(costs, COST_ENTER) + run_ns(costs, COST_EXIT);
 	throttle->tick_ns = tick_ns + run_ns(costs, COST_TICK);
+	throttle->sample_ns = sample_ns(throttle, costs);
 	throttle->own_ns = tracing->call_ns * (double)costs[COST_EXIT].runs;
 	throttle->calls_ns = throttle->own_ns + path_ns * (double)costs[COST_OTHERS].runs;
 	throttle->others_ns = path_ns * (double)costs[COST_OTHERS].runs +
@@ -90,40 +104,43 @@ struct throttle_level throttle_level(const struct throttle *throttle, unsigned n
 	};
 }
 
-unsigned throttle_slower(uint64_t ticks, double excess)
+unsigned throttle_slower(uint64_t samples, double excess)
 {
-	double slower = ticks >= TICKS_FIRST ? ceil(log2(fmax(excess, 1))) : 0;
+	double slower = samples >= SAMPLES_FIRST ? ceil(log2(fmax(excess, 1))) : 0;
 
-	if (ticks >= TICKS_ENOUGH)
-		slower = fmax(slower, (double)(1 + (ticks - TICKS_ENOUGH) / TICKS_MORE));
+	if (samples >= SAMPLES_ENOUGH)
+		slower = fmax(slower, (double)(1 + (samples - SAMPLES_ENOUGH) / SAMPLES_MORE));
 	return (unsigned)fmin(slower, SLOWER_MAX);
 }
 
-static void slow_timer(struct throttle *throttle, unsigned slower)
+/* `level`, or what so many samples need if that is more, at `rate` a second and `ns` each. */
+static uint8_t slower(const struct throttle *throttle, uint8_t level, uint64_t samples, double rate,
+		      double ns)
 {
-	uint64_t ticks = store_count(throttle->store, STREAM_CPU);
-	double rate = throttle->tick_ns * (double)throttle->timer / 1e9;
+	double allowed = SAMPLES_SHARE * throttle->percent / 100 * 1e9;
 
-	if (throttle->timer)
-		slower = (unsigned)fmax(slower,
-					throttle_slower(ticks, rate / throttle->percent * 100));
-	if (slower != throttle->slower)
-		session_slow_timer(throttle->session, 1u << slower);
-	throttle->slower = slower;
+	return (uint8_t)fmax(level, throttle_slower(samples, rate * ns / allowed));
 }
 
 static void set_level(struct throttle *throttle)
 {
-	struct throttle_level from = throttle_level(throttle, throttle->level);
+	struct throttle_level from = throttle->applied;
 	struct throttle_level to = throttle_level(throttle, throttle->controller.level);
 
-	slow_timer(throttle, to.ticks);
+	if (throttle->timer)
+		to.ticks = slower(throttle, to.ticks, store_count(throttle->store, STREAM_CPU),
+				  (double)throttle->timer, throttle->tick_ns);
+	if (throttle->samples)
+		to.samples = slower(throttle, to.samples, store_sampled(throttle->store),
+				    CEILING_DEFAULT_RATE, throttle->sample_ns);
+	throttle->applied = to;
+	throttle->most = (unsigned)fmax(throttle->most, throttle->controller.level);
+	if (to.ticks != from.ticks)
+		session_slow_timer(throttle->session, 1u << to.ticks);
 	if (to.calls != from.calls)
 		session_short_calls(throttle->session,
 				    (uint32_t)(throttle->short_calls >> to.calls),
 				    to.calls ? SHORT_NS : 0);
-	throttle->level = throttle->controller.level;
-	throttle->most = throttle->level > throttle->most ? throttle->level : throttle->most;
 	if (to.samples == from.samples)
 		return;
 	/* Dropping samples would bias estimates, so programs raise their periods instead. */

@@ -50,6 +50,11 @@ uint64_t controller_step(struct controller *controller, uint64_t now,
 /* Has recording used so much that the limit for the machine is what reduces it? */
 bool controller_is_short(const struct controller *controller);
 
+/* Reduction of short call records, allocation samples and ticks, as powers of two. */
+struct throttle_level {
+	uint8_t calls, samples, ticks;
+};
+
 struct throttle {
 	/* Set before throttle_begin(), borrowed. */
 	struct session *session;
@@ -71,10 +76,11 @@ struct throttle {
 	double others_ns;        /* and on other threads */
 	double all_ns;           /* of everything */
 	double tick_ns;          /* of a timer sample */
+	double sample_ns;        /* of an allocation sample */
 	uint64_t cpu_ns;         /* CPU time of the programs so far while calls were traced */
-	unsigned level, most;    /* current and highest level */
-	unsigned slower;         /* the timer is slower by this power of two */
-	int err;                 /* why tracing of system calls could not resume, or 0 */
+	unsigned most;           /* highest level of the controller */
+	struct throttle_level applied;
+	int err; /* why tracing of system calls could not resume, or 0 */
 };
 
 /* 0 or a negative errno. */
@@ -92,16 +98,11 @@ int throttle_step(struct throttle *throttle);
 /* Brings the costs so far up to date. -ENODATA: without a limit they are not measured. */
 int throttle_measure(struct throttle *throttle);
 
-/* Reduction of short call records, allocation samples and ticks, as powers of two. */
-struct throttle_level {
-	uint8_t calls, samples, ticks;
-};
-
 struct throttle_level throttle_level(const struct throttle *throttle, unsigned number);
 
-/* Power of two by which the timer is slower after this many samples. At its full rate they take
- * `excess` times what recording may take of a CPU. */
-unsigned throttle_slower(uint64_t ticks, double excess);
+/* Power of two by which timer or allocation samples become rarer after this many of them. At the
+ * full rate they would take `excess` times what they may take of a CPU. */
+unsigned throttle_slower(uint64_t samples, double excess);
 
 /* CPU time so far of the recorder and of the processes that it started for itself, ns. */
 double recorder_cpu_ns(void);
