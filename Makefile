@@ -369,7 +369,7 @@ clean:
 
 HEADERS := gc/gc.h gc/gc_inline.h
 PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
-PROVIDER_DOCS := $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
+DOCS := gc/README.md $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
 UNITS := gcprof-keep.service gcprof-rotate.service
 UNIT_DIR := $(PREFIX)/lib/systemd/system
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
@@ -393,7 +393,7 @@ install: program library
 	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(AGENTS:%=$(O)/libgcprof-%.so)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
-	$(Q)$(foreach f,$(PROVIDER_DOCS),install -D -m 644 $(f) \
+	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) \
 		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(f:gc/%=%) &&) :
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof

@@ -106,10 +106,11 @@ static int open_profile(struct recording *recording, char *targets)
 
 static const char *why_unset(int err)
 {
-	return err == -ESTALE  ? "something else is mapped where its control block should be"
-	       : err == -ETIME ? "its memory does not answer"
-	       : err == -EPERM ? "--no-writes forbids writing to its memory"
-			       : strerror(-err);
+	return err == -ESTALE   ? "something else is mapped where its control block should be"
+	       : err == -ETIME  ? "its memory does not answer"
+	       : err == -EPERM  ? "--no-writes forbids writing to its memory"
+	       : err == -EUSERS ? "eight other recorders record it, and it has room for no more"
+				: strerror(-err);
 }
 
 /*

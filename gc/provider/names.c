@@ -14,6 +14,8 @@ enum { TYPE_SHIFT = 20, TYPES_MAX = (1 << TYPE_SHIFT) - 1, CHUNK_ENTRIES = 2047 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gcprof_names *newest; /* newest chunk; NULL: none so far */
 static uint32_t n_codes;
+static struct gcprof_name **codes;                   /* of functions, by hash; NULL: a free slot */
+static uint32_t n_slots;                             /* a power of two; 0: none so far */
 static const char *provider_name, *provider_version; /* last reported */
 
 static uint64_t address_of(const void *at)
@@ -37,40 +39,111 @@ static bool make_room(void)
 	return true;
 }
 
-/* Adds a name and takes over its strings. Recorders may read concurrently. */
-static bool add(const struct gcprof_name *name)
+/* Adds a name and takes over its strings. Recorders may read concurrently. NULL: no memory. */
+static struct gcprof_name *add(const struct gcprof_name *name)
 {
+	struct gcprof_name *entry;
+
 	if (!name->name || !make_room())
-		return false;
-	((struct gcprof_name *)(newest + 1))[newest->count] = *name;
+		return NULL;
+	entry = (struct gcprof_name *)(newest + 1) + newest->count;
+	*entry = *name;
 	__atomic_store_n(&newest->count, newest->count + 1, __ATOMIC_RELEASE);
+	return entry;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* --- functions ---------------------------------------------------------------------------- */
+
+static const char *text_at(uint64_t address)
+{
+	return (const char *)(uintptr_t)address;
+}
+
+/* The slot of a function, or the free one for it. There is one. */
+static struct gcprof_name **find_code(const char *name, const char *file, uint32_t line)
+{
+	uint32_t hash = line;
+
+	for (const char *at = name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT32_C(16777619);
+	for (hash ^= hash >> 15;; hash++) {
+		struct gcprof_name **slot = &codes[hash & (n_slots - 1)];
+
+		if (!*slot || ((*slot)->line == line && is_same(text_at((*slot)->name), name) &&
+			       is_same(text_at((*slot)->file), file)))
+			return slot;
+	}
+}
+
+/* Keeps half of the slots free. */
+static bool make_slots(void)
+{
+	struct gcprof_name **old = codes;
+	uint32_t n_old = n_slots, n_new = n_slots ? 2 * n_slots : 64;
+
+	if (2 * n_codes < n_slots)
+		return true;
+	codes = calloc(n_new, sizeof(struct gcprof_name *));
+	if (!codes) {
+		codes = old;
+		return false;
+	}
+	n_slots = n_new;
+	for (uint32_t i = 0; i < n_old; i++)
+		if (old[i])
+			*find_code(text_at(old[i]->name), text_at(old[i]->file), old[i]->line) =
+				old[i];
+	free(old);
 	return true;
+}
+
+static struct gcprof_name *add_code(const char *name, const char *file, uint32_t line)
+{
+	char *text = strdup(name), *source = file ? strdup(file) : NULL;
+	const struct gcprof_name code = {n_codes + 1, address_of(text), address_of(source), line,
+					 GCPROF_NAME_CODE};
+	struct gcprof_name *entry = text && (source || !file) ? add(&code) : NULL;
+
+	if (!entry) {
+		free(text);
+		free(source);
+	}
+	n_codes += entry != NULL;
+	return entry;
 }
 
 /* The name is in the table before its probe fires: a recorder that attaches and then reads the
  * table misses none. */
 uint32_t gcprof_code(const char *name, const char *file, uint32_t line)
 {
-	char *text = strdup(name), *source = file ? strdup(file) : NULL;
-	struct gcprof_name code = {0, address_of(text), address_of(source), line, GCPROF_NAME_CODE};
-	bool added = false;
+	struct gcprof_name **slot, *code = NULL;
+	bool is_new = false;
 
-	if (text && (source || !file)) {
-		pthread_mutex_lock(&lock);
-		code.id = n_codes + 1;
-		added = add(&code);
-		n_codes += added;
-		pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&lock);
+	if (make_slots()) {
+		slot = find_code(name, file, line);
+		is_new = !*slot;
+		if (is_new)
+			*slot = add_code(name, file, line);
+		code = *slot;
 	}
-	if (!added) {
-		free(text);
-		free(source);
+	pthread_mutex_unlock(&lock);
+	if (!code)
 		return 0;
-	}
-	probe_code(
-		&(struct probe_code){.code = code.id, .name = text, .file = source, .line = line});
-	return (uint32_t)code.id;
+	if (is_new)
+		probe_code(&(struct probe_code){.code = code->id,
+						.name = text_at(code->name),
+						.file = text_at(code->file),
+						.line = line});
+	return (uint32_t)code->id;
 }
+
+/* --- types, providers, collections -------------------------------------------------------- */
 
 uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
 {
@@ -89,11 +162,6 @@ uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
 	}
 	probe_type(&(struct probe_type){.type = type.id, .name = text});
 	return type.id;
-}
-
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
 }
 
 void names_provider(const char *name, const char *version)

@@ -105,8 +105,9 @@ void gcprof_set_period(struct gcprof_provider *provider, uint64_t period);
  * the provider has 2^20 types. */
 uint64_t gcprof_type(struct gcprof_provider *provider, const char *name);
 
-/* Returns a managed function's id for struct gc_frame, valid for all providers of the process.
- * `file` may be NULL. Returns 0 only when memory is exhausted. */
+/* Returns a managed function's id for struct gc_frame, valid for all providers of the process. The
+ * same name, file and line have the same id, but finding it takes a lock: call it once for each
+ * function. `file` may be NULL. Returns 0 only when memory is exhausted. */
 uint32_t gcprof_code(const char *name, const char *file, uint32_t line);
 
 /* --- threads --------------------------------------------------------------------------- */
@@ -223,7 +224,8 @@ uint64_t gcprof_followed(void);
 /* Whether outcomes have a consumer. If not, the client need not track sampled objects. */
 int gcprof_wants_outcomes(void);
 
-/* Reports outcomes of sampled objects. Within a collection they belong to it. Freed objects
+/* Reports outcomes of sampled objects. A client that knows only addresses keeps the ids of sampled
+ * ones in a table of its own. Within a collection they belong to it. Freed objects
  * (GCPROF_FREED) may be reported at any time outside collections, by the thread that took their
  * samples or after its gcprof_flush(); if there are no collections, by several threads at the same
  * time. */

@@ -425,7 +425,7 @@ TEST(gc_codes_have_ids_from_one)
 
 	CHECK_EQ(first, 1);
 	for (uint32_t i = 2; i < 500; i++)
-		CHECK_EQ(gc_code("further", NULL, 0), i);
+		CHECK_EQ(gc_code("further", NULL, i), i);
 }
 
 TEST(gc_memory_is_reused_after_full_collections)

@@ -194,6 +194,24 @@ TEST(there_may_be_many_types_and_each_keeps_its_name)
 	close_provider(provider, thread);
 }
 
+TEST(a_function_has_one_id)
+{
+	enum { FUNCTIONS = 3000 };
+	static const char *const files[] = {NULL, "a", "b"};
+	uint32_t ids[FUNCTIONS] = {0}, last = 0;
+	char name[32];
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < FUNCTIONS; i++) {
+			/* Each name with three files, or with three lines. */
+			snprintf(name, sizeof(name), "f%d", i / 6);
+			uint32_t id = gcprof_code(name, files[i % 3], 1 + i % 6 / 3);
+
+			CHECK(round ? id == ids[i] : id > last);
+			ids[i] = last = id;
+		}
+}
+
 /* At once, or into the sample that waits. */
 TEST(a_type_may_come_after_its_sample)
 {
@@ -356,7 +374,7 @@ static void *name_things(void *context)
 	/* There may be a million types. */
 	for (int i = 0; i < 500000 && !__atomic_load_n(&over, __ATOMIC_ACQUIRE); i++) {
 		gcprof_type(context, "thing");
-		gcprof_code("function", "file", 1);
+		gcprof_code("function", "file", (uint32_t)i);
 		if (i % 100 == 0)
 			usleep(20);
 	}

@@ -130,13 +130,40 @@ TEST(rows_of_recorders_that_were_killed_are_freed)
 	order.change = OPENER_LEAVE;
 	CHECK_EQ(reach(opener, &order).block.freed, 1);
 	CHECK_EQ(block.recorded, 1);
-	/* Where there is no room the oldest row goes. */
+	/* Where there is no room the oldest row of another namespace goes. */
 	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++)
 		block.requests[i] = (struct gcprof_request){
 			.recorder = 1, .space = 1, .generation = i == 4 ? 1 : 2};
 	order.change = OPENER_JOIN;
 	CHECK(reach(opener, &order).block.changed);
 	CHECK(row_of(getpid()) == &block.requests[4] && block.recorded == 8);
+	end(opener);
+}
+
+TEST(recorders_that_run_keep_their_rows_where_there_is_no_room)
+{
+	struct opener *opener = begin();
+	struct opener_memory order = order_for(getpid(), &block);
+	pid_t pids[GCPROF_RECORDERS_MAX];
+
+	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			pause();
+		order.request.recorder = (uint32_t)pids[i];
+		CHECK(!reach(opener, &order).err && block.recorded == (uint32_t)i + 1);
+	}
+	order.request.recorder = (uint32_t)getpid();
+	CHECK_EQ(reach(opener, &order).err, -EUSERS);
+	CHECK(block.recorded == GCPROF_RECORDERS_MAX && row_of(pids[0]) && !row_of(getpid()));
+	kill(pids[0], SIGKILL);
+	CHECK_EQ(waitpid(pids[0], NULL, 0), pids[0]);
+	CHECK_EQ(reach(opener, &order).block.freed, 1);
+	CHECK(block.recorded == GCPROF_RECORDERS_MAX && row_of(getpid()));
+	for (int i = 1; i < GCPROF_RECORDERS_MAX; i++) {
+		kill(pids[i], SIGKILL);
+		CHECK_EQ(waitpid(pids[i], NULL, 0), pids[i]);
+	}
 	end(opener);
 }
 

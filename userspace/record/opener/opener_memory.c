@@ -218,18 +218,20 @@ static bool is_of(const struct gcprof_request *row, const struct gcprof_request 
 	       row->started == recorder->started;
 }
 
-/* The recorder's row, or else one for it: the oldest, which is a free one if there is any. */
+/* The recorder's row, or else one for it: a free one, or the oldest of another pid namespace, since
+ * that recorder may be gone. NULL: as many recorders as there are rows are running. */
 static struct gcprof_request *find_row(struct gcprof_control *block,
 				       const struct gcprof_request *recorder)
 {
-	struct gcprof_request *oldest = &block->requests[0];
+	struct gcprof_request *oldest = NULL;
 
 	for (int i = 0; i < GCPROF_RECORDERS_MAX; i++) {
 		struct gcprof_request *row = &block->requests[i];
+		bool is_free = !row->recorder || row->space != recorder->space;
 
 		if (is_of(row, recorder))
 			return row;
-		if (row->generation < oldest->generation)
+		if (is_free && (!oldest || row->generation < oldest->generation))
 			oldest = row;
 	}
 	return oldest;
@@ -251,8 +253,8 @@ static uint32_t free_rows(struct gcprof_control *block, uint32_t space)
 	return freed;
 }
 
-static void change_rows(const struct opener_memory *wanted, struct gcprof_control *block,
-			struct opener_block *out)
+static int change_rows(const struct opener_memory *wanted, struct gcprof_control *block,
+		       struct opener_block *out)
 {
 	struct gcprof_request request = wanted->request, *row;
 	struct stat space = {0};
@@ -263,11 +265,14 @@ static void change_rows(const struct opener_memory *wanted, struct gcprof_contro
 	request.generation = ++block->generation;
 	out->freed = free_rows(block, request.space);
 	row = find_row(block, &request);
+	if (!row)
+		return wanted->change == OPENER_JOIN ? -EUSERS : 0;
 	out->changed = out->freed || wanted->change == OPENER_JOIN || is_of(row, &request);
 	if (wanted->change == OPENER_JOIN)
 		*row = request;
 	else if (is_of(row, &request))
 		*row = (struct gcprof_request){0};
+	return 0;
 }
 
 /* This also brings in the pages for put(). */
@@ -309,13 +314,16 @@ static void lock(int memory)
 static int change_block(int memory, const struct opener_memory *wanted, struct opener_block *out)
 {
 	struct gcprof_control block;
+	int err;
 
 	lock(memory);
 	if (!get(memory, wanted, &block, sizeof(block)) || block.magic != GCPROF_CONTROL_MAGIC ||
 	    block.version != GCPROF_CONTROL_VERSION)
 		return -ENOENT;
 	out->recorded = block.recorded;
-	change_rows(wanted, &block, out);
+	err = change_rows(wanted, &block, out);
+	if (err)
+		return err;
 	if (out->changed && !write_rows(memory, wanted, &block))
 		return -EIO;
 	out->written = clock_now();
