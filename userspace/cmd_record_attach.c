@@ -152,7 +152,8 @@ static void warn_without_names(const struct recording *recording)
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached)
 		return;
 	for (size_t i = 0; i < running->count; i++)
-		if (!drain_attached(recording->drain, (uint32_t)running->pids[i]))
+		if (!drain_attached(recording->drain, (uint32_t)running->pids[i]) &&
+		    control_state(recording->control, (uint32_t)running->pids[i]) != -EPERM)
 			log_warning("another gcprof may be recording, and process %d has no name "
 				    "table: types and functions that it announced before are shown "
 				    "as numbers",

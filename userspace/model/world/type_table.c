@@ -96,13 +96,13 @@ static const char *find_name(const struct types *types, const struct tasks *task
 	const struct process *process = tasks_find_process(tasks, type->process);
 	char *name;
 
-	if (type->name)
+	if (type->name && *type->name)
 		return type->name;
 	for (int i = 0; process && process->parent && i < ANCESTORS_MAX; i++) {
 		struct type_key key = {process->parent, type->number};
 		const uint64_t *number = map_get(types->index, &key);
 
-		if (number && types->items[*number].name)
+		if (number && types->items[*number].name && *types->items[*number].name)
 			return types->items[*number].name;
 		process = tasks_find_process(tasks, process->parent);
 	}

@@ -230,6 +230,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_runtime:
 	case EVENT_gc_name:
 	case EVENT_heap_site:
+	case EVENT_freed: /* store_freed() counts those of sampled objects */
 		return true;
 	default:
 		return false;

@@ -31,13 +31,16 @@ int store_freed(struct store *store, const struct incoming *in)
 	const struct event_freed *event = (const void *)in->header;
 	struct live_object object;
 	uint32_t outcome = event->outcome;
+	int err;
 
 	if (!live_objects_take(store->live, in->process->id, event->address, &object))
 		return 0;
 	if (!outcome)
 		outcome = object.outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG;
-	return put_fate(store, in->header->time, in->process->id, object.sample, outcome,
-			event->age, object.cycles ? object.cycles - 1 : 0);
+	err = put_fate(store, in->header->time, in->process->id, object.sample, outcome, event->age,
+		       object.cycles ? object.cycles - 1 : 0);
+	store->counts[STREAM_ALLOC] += !err;
+	return err;
 }
 
 struct outlasting {
