@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# instructions.bats: BPF programs do not grow unnoticed. The table in bpf/README.md holds the limits.
+# instructions.bats: BPF programs, and the paths of samples and events, do not grow unnoticed. The table in
+# bpf/README.md holds the limits of the programs.
 # Parallel: the numbers do not depend on what else runs.
 
 load common
@@ -37,4 +38,33 @@ all_are_loaded() {
 			grown = 1
 		}
 		END { exit grown }' "$ROOT/bpf/README.md" now
+}
+
+# PROGRAM TEST of the unit tests: instructions for each run of what callgrind counts, by gcc 12.
+paths() {
+	cat <<-'END'
+		sample_path samples_one_by_one 20000 268
+		sample_path samples_in_batches 20000 2365
+		store_path timer_samples_are_stored 5000 1960
+		store_path system_calls_are_stored 5000 1378
+	END
+}
+
+@test "an allocation sample and an event take at most 3 % more instructions than they did" {
+	command -v valgrind >/dev/null || skip 'there is no valgrind'
+	[[ $(gcc -dumpversion) = 12* ]] || skip 'the numbers are those of gcc 12'
+	for program in sample_path store_path; do
+		# A process for each test, in their order; the first output is that of all.
+		valgrind --tool=callgrind --callgrind-out-file="$program.%p" --toggle-collect=gcprof_alloc_slow \
+			--toggle-collect=store_event "$BUILD/tests/unit/$program" 2>"$program.log" | sed "s/^/$program /" >"$program.tap"
+		cat "$program.tap" "$program.log"
+		paste -d ' ' <(grep ' ok ' "$program.tap") \
+			<(awk '$2 == "Collected" && $4 > 0 {print $4}' "$program.log") >>counted
+	done
+	# PROGRAM "ok" N TEST COUNT beside PROGRAM TEST TIMES LIMIT
+	paste -d ' ' <(paths) counted | awk '
+		$1 != $5 || $2 != $8 || !($9 > 0) {print "not counted: " $0; bad = 1}
+		{printf "%s: %.0f of %d\n", $2, $9 / $3, $4}
+		$9 / $3 > $4 * 1.03 {bad = 1}
+		END {exit bad || NR != 4}'
 }
