@@ -188,10 +188,10 @@ TABLES = [
           "The profile is complete earlier: the command also waits until everything is detached.", quick=True),
     Table("own", "own", None, ["date"], ["default", "perf"], "What a recording of a program that does nothing costs"),
     Table("attach", "attach", 100, ["attach"], ["none"], "How long it takes to attach to a running program"),
-    Table("report", "seconds", 3, ["20 000 stacks", "3 million stacks", "Firefox export", "HTML page"], ["none"],
-          "A profile of 10 million events, CPU time",
-          "The exports are of 20 000 stacks. Their goal is 20 s, that of 3 million stacks 5 s."),
-    Table("memory", "memory", 512, ["20 000 stacks", "3 million stacks", "Firefox export", "HTML page"], ["none"], "The same, memory"),
+    Table("report", "seconds", 3, ["20 000 stacks"], ["none"], "The report of 10 million events, CPU time"),
+    Table("stacks", "seconds", 5, ["3 million stacks"], ["none"], "The same with 3 million stacks"),
+    Table("exports", "seconds", 20, ["Firefox export", "HTML page"], ["none"], "Exports of the first, CPU time"),
+    Table("memory", "memory", 512, ["20 000 stacks", "3 million stacks", "Firefox export", "HTML page"], ["none"], "Memory for a profile of 10 million events"),
 ]
 
 # What README.md quotes.
