@@ -26,15 +26,15 @@
 #include "go_file.h"
 
 /* Words of struct pt_regs. */
-enum { RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RIP = 16, RSP = 19 };
+enum { R14 = 1, RBP = 4, RBX = 5, RAX = 10, RCX = 11, RDI = 14, RIP = 16, RSP = 19 };
 
 enum { HEAP = 1 };
 enum { RATE = 512 << 10 }; /* of programs that do not set one */
 
 /* runtime_facts.number: the layout. */
 enum {
-	LAYOUT_119 = 1, /* stops without reasons */
-	LAYOUT_121 = 2, /* stops with reasons */
+	LAYOUT_119 = 1, /* texts are the reasons of stops */
+	LAYOUT_121 = 2, /* numbers are */
 	LAYOUT_124 = 3, /* mallocgc is split, and a change of the rate forces a sample */
 };
 
@@ -62,7 +62,7 @@ enum {
 enum { PROCESSOR = 0xd0 };   /* in runtime.m: its current P */
 enum { SECOND_SLOT = 0x18 }; /* after saved rbp, return address and first argument */
 enum { SAMPLE_CODE = 4, SAMPLE_CALLER = 5, SAMPLE_NEAR = 6, SAMPLE_FAR = 7 }; /* arguments */
-enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2 };
+enum { STOP_CALLER = 1, STOP_SYSTEMSTACK = 2, STOP_TEXT = 3, STOP_LENGTH = 4 };
 
 static const struct runtime_place places[] = {
 	{PLACE_SAMPLE, PLACE_BEHIND_CHECK, "runtime.profilealloc", PLACE_STACK,
@@ -86,17 +86,26 @@ static const struct runtime_place places[] = {
 		       {VALUE_REASON, FROM_REGISTER, .size = 4, .number = RDI},
 		       {VALUE_USED, FROM_REGISTER, .number = RAX,
 			.steps = {READ_FIELD(8, "heap.used")}}}},
+	/* What is in use: behind it, only what is reachable counts. */
+	{PLACE_CYCLE_USED, PLACE_BEHIND_CHECK, "runtime.(*gcControllerState).endCycle",
+	 PLACE_COLLECTOR,
+	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
+		       {VALUE_USED, FROM_REGISTER, .number = RAX,
+			.steps = {READ_FIELD(8, "heap.used")}}}},
 	{PLACE_CYCLE_END, PLACE_BEHIND_CHECK, "runtime.gcSweep", PLACE_COLLECTOR,
 	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
-		       {VALUE_USED, FROM_GLOBAL, .global = "runtime.gcController",
-			.steps = {READ_FIELD(8, "heap.used")}},
 		       {VALUE_LIVE, FROM_GLOBAL, .global = "runtime.gcController",
 			.steps = {READ_FIELD(8, "heap.live")}}}},
 	{PLACE_PAUSE_BEGIN, PLACE_BEHIND_CHECK, "runtime.stopTheWorldWithSema",
 	 PLACE_COLLECTOR | PLACE_PAUSES, .since = LAYOUT_119, .until = LAYOUT_121,
 	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
 		       {VALUE_KIND, FROM_REGISTER, .number = RSP, .steps = {READ(8, 0)}},
-		       {VALUE_MORE, FROM_GLOBAL, .global = "runtime.systemstack"}}},
+		       {VALUE_MORE, FROM_GLOBAL, .global = "runtime.systemstack"},
+		       {VALUE_MORE, FROM_REGISTER, .number = R14,
+			.steps = {READ_FIELD(8, "g.m"), READ_FIELD(8, "m.preemptoff")}},
+		       {VALUE_MORE, FROM_REGISTER, .number = R14,
+			.steps = {READ_FIELD(8, "g.m"), READ_FIELD(8, "m.preemptoff length")}}},
+	 .texts = {{STOP_TEXT, STOP_LENGTH, PLACE_NO_TEXT, 0}}},
 	{PLACE_PAUSE_BEGIN, PLACE_BEHIND_CHECK, "runtime.stopTheWorldWithSema",
 	 PLACE_COLLECTOR | PLACE_PAUSES, .since = LAYOUT_121,
 	 .arguments = {{VALUE_HEAP, FROM_NUMBER, .number = HEAP},
@@ -121,7 +130,8 @@ struct found {
 	struct go_sampler sampler;
 	struct go_special special;
 	struct go_heap heap;
-	bool has_sampler, has_special, has_heap;
+	struct go_stop stop;
+	bool has_sampler, has_special, has_heap, has_stop;
 };
 
 static void found_free(void *own)
@@ -165,6 +175,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	found->has_sampler = !go_file_sampler(found->file, &found->sampler);
 	found->has_special = !go_file_special(found->file, &found->special);
 	found->has_heap = !go_file_heap(found->file, &found->heap);
+	found->has_stop = !go_file_stop(found->file, &found->stop);
 	out->number = layout_of(found);
 	snprintf(out->version, sizeof(out->version), "%s",
 		 go_table_version(go_file_table(found->file)));
@@ -217,15 +228,26 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	const struct found *found = file->own;
 
-	if (!strcmp(name, "special.kind") && found->has_special)
-		*offset = (int32_t)found->special.offset;
-	else if (!strcmp(name, "heap.used") && found->has_heap)
-		*offset = (int32_t)found->heap.in_use;
-	else if (!strcmp(name, "heap.live") && found->has_heap)
-		*offset = (int32_t)found->heap.reachable;
-	else
-		return false;
-	return true;
+	const struct {
+		const char *name;
+		bool found;
+		uint32_t offset;
+	} fields[] = {
+		{"special.kind", found->has_special, found->special.offset},
+		{"heap.used", found->has_heap, found->heap.in_use},
+		{"heap.live", found->has_heap, found->heap.reachable},
+		{"g.m", found->has_stop, found->stop.thread},
+		{"m.preemptoff", found->has_stop, found->stop.reason},
+		{"m.preemptoff length", found->has_stop, found->stop.reason + 8},
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(fields[i].name, name) != 0)
+			continue;
+		*offset = (int32_t)fields[i].offset;
+		return fields[i].found;
+	}
+	return false;
 }
 
 static void add_own_code(const struct found *found, struct runtime_facts *out)
@@ -293,14 +315,17 @@ static const char *const reasons[] = {
 	"stop of a trace",
 };
 
-enum { STOP_MARK = 1, STOP_SWEEP = 2, STOP_COLLECTION = 254, STOP_OTHER = 255 };
+enum { STOP_MARK = 1, STOP_SWEEP = 2, STOP_OTHER = 255 };
 
-/* Before 1.21: systemstack calls the function directly for the collector only. */
+/* Before 1.21: systemstack calls the function directly for the collector only, which has set the
+ * text at the end of marking, and none before. */
 static uint64_t old_stop(const struct runtime_facts *facts, const uint64_t *read)
 {
 	uint64_t size = (uint64_t)facts->constants[CONSTANT_SYSTEMSTACK];
 
-	return read[STOP_CALLER] - read[STOP_SYSTEMSTACK] < size ? STOP_COLLECTION : STOP_OTHER;
+	if (read[STOP_CALLER] - read[STOP_SYSTEMSTACK] >= size)
+		return STOP_OTHER;
+	return read[STOP_LENGTH] ? STOP_MARK : STOP_SWEEP;
 }
 
 /* The location of the type for this sample. */
@@ -353,16 +378,13 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 	}
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *kind_name(const struct runtime_facts *facts, uint64_t number, const char *text,
+			     uint32_t *kind)
 {
-	bool collects = number == STOP_MARK || number == STOP_SWEEP || number == STOP_COLLECTION;
-
 	(void)facts;
-	(void)collector;
-	*kind = collects ? GCPROF_GC_STEP : GCPROF_GC_STOP;
-	if (number == STOP_COLLECTION)
-		return "stop for a collection";
+	*kind = number == STOP_MARK || number == STOP_SWEEP ? GCPROF_GC_STEP : GCPROF_GC_STOP;
+	if (number == STOP_OTHER)
+		return text;
 	return number < sizeof(reasons) / sizeof(reasons[0]) ? reasons[number] : NULL;
 }
 

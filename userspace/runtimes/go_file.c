@@ -371,6 +371,39 @@ static bool is_load(const struct code *code, ZydisRegister *to)
 	return true;
 }
 
+/* Is a register stored to a word of the object at `base`? */
+static bool is_store(const struct code *code, ZydisRegister base)
+{
+	return code->insn.mnemonic == ZYDIS_MNEMONIC_MOV && code_is_memory(code, 0, base) &&
+	       code->operands[0].size == 64 &&
+	       code->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+}
+
+/* stopTheWorld loads the thread of its goroutine and stores its argument there: first the length,
+ * then the address before it. */
+int go_file_stop(struct go_file *file, struct go_stop *out)
+{
+	ZydisRegister thread = ZYDIS_REGISTER_NONE, to;
+	int64_t length = 0;
+	struct code code;
+
+	if (!code_named(file, "runtime.stopTheWorld", &code))
+		return -ENOENT;
+	while (code_step(&code)) {
+		if (is_load(&code, &to) && code_is_memory(&code, 1, ZYDIS_REGISTER_R14)) {
+			thread = to;
+			length = 0;
+			out->thread = (uint32_t)code.operands[1].mem.disp.value;
+		} else if (thread != ZYDIS_REGISTER_NONE && is_store(&code, thread)) {
+			out->reason = (uint32_t)code.operands[0].mem.disp.value;
+			if (length && (int64_t)out->reason == length - 8)
+				return 0;
+			length = out->reason;
+		}
+	}
+	return -ENOENT;
+}
+
 /* mov %fs:x,%reg; in position-independent code mov $x,%base; mov %fs:(%base),%reg. */
 static bool loads_local(struct code *code, int64_t *distance, ZydisRegister *to)
 {

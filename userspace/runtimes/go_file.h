@@ -92,4 +92,12 @@ struct go_heap {
 
 int go_file_heap(struct go_file *file, struct go_heap *out);
 
+/* Before 1.21: where a thread notes why it stops the world. */
+struct go_stop {
+	uint32_t thread; /* offset of the thread in a goroutine */
+	uint32_t reason; /* offset of a string in a thread: address and length */
+};
+
+int go_file_stop(struct go_file *file, struct go_stop *out);
+
 #endif

@@ -36,10 +36,12 @@ enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
 			      FORCES, SPAN, WEIGHT, KIND (enum gcprof_sample_kind; 0: foreign) */
 	PLACE_FREED,       /* an object was freed: ADDRESS; ignored if WANTED is present and 0 */
-	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED */
+	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED; its text is for
+			      kind_name() */
 	PLACE_PAUSE_END, /* they resume: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and TIME,
 			    if it was a little earlier */
 	PLACE_CYCLE_BEGIN, /* a concurrent cycle begins: HEAP, REASON, USED */
+	PLACE_CYCLE_USED,  /* shortly before its end, where that does not report it: HEAP, USED */
 	PLACE_CYCLE_END,   /* it ends: HEAP, USED, LIVE */
 	PLACE_POOL_BEFORE, /* in a pause: a heap pool before it: USED, SIZE; its texts name the
 			      collector and the pool */
@@ -218,9 +220,10 @@ struct runtime {
 			const uint64_t *read, struct place_values *values);
 	/* Why nothing is known about the sampled object, for a warning; NULL: it is readable. */
 	const char *(*unreadable)(const uint64_t *read);
-	/* The name of a kind or reason; NULL: none. *kind becomes an enum gcprof_gc_kind. */
+	/* The name of a kind or reason; NULL: none. *kind becomes an enum gcprof_gc_kind. `text`:
+	 * that of the pause's begin or of its first part, such as a collector; NULL: none. */
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
-				 const char *collector, uint32_t *kind);
+				 const char *text, uint32_t *kind);
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
 	/* Is a frame in the runtime's format (stack_events.h) of the runtime itself? NULL: none. */
 	bool (*is_own_frame)(uint64_t ip);

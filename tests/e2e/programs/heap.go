@@ -38,6 +38,7 @@ func main() {
 	for i := 0; i < 3; i++ {
 		runtime.GC()
 	}
+	runtime.ReadMemStats(new(runtime.MemStats)) // it stops the world
 	file, _ := os.Create(os.Args[1])
 	pprof.Lookup("heap").WriteTo(file, 0)
 	file.Close()

@@ -154,7 +154,7 @@ static struct heap *heap_of(struct places *places, const struct firing *firing)
 /* Reports the begin of a pause: at once, when the collecting thread is known, or at the pause's
  * end. */
 static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
-			 const char *collector)
+			 const char *text)
 {
 	struct event_gc_begin event = {.header = heap->begin};
 	const char *name = NULL;
@@ -162,8 +162,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	if (heap->reported)
 		return;
 	if (firing->runtime->kind_name)
-		name = firing->runtime->kind_name(firing->facts, heap->full, collector,
-						  &heap->kind);
+		name = firing->runtime->kind_name(firing->facts, heap->full, text, &heap->kind);
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
@@ -184,6 +183,8 @@ static bool waits_for_parts(const struct firing *firing)
 /* If the previous pause's end was lost, the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
+	char text[64];
+
 	heap->begin = firing->event->header;
 	heap->reported = false;
 	heap->kind = GCPROF_GC_STOP;
@@ -194,8 +195,9 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 	heap->before = heap->after = heap->committed = 0;
 	heap->promoted = firing->values.of[VALUE_PROMOTED];
 	heap->pauses++;
+	places_text(firing, 0, text, sizeof(text));
 	if (!waits_for_parts(firing))
-		report_begin(places, firing, heap, NULL);
+		report_begin(places, firing, heap, *text ? text : NULL);
 	return 0;
 }
 
@@ -305,7 +307,8 @@ static int cycle_end(struct places *places, const struct firing *firing, struct 
 {
 	if (!heap->cycle.began)
 		return 0;
-	heap->cycle.heap_after = firing->values.of[VALUE_USED];
+	if (runtime_place_has(firing->place, VALUE_USED))
+		heap->cycle.heap_after = firing->values.of[VALUE_USED];
 	heap->cycle.live = firing->values.of[VALUE_LIVE];
 	if (!heap->cycle.reason)
 		heap->cycle.reason = reason_number(places, firing);
@@ -399,6 +402,9 @@ static int act(struct places *places, struct firing *firing)
 		return 0;
 	case PLACE_CYCLE_BEGIN:
 		return cycle_begin(places, firing, heap);
+	case PLACE_CYCLE_USED:
+		heap->cycle.heap_after = firing->values.of[VALUE_USED];
+		return 0;
 	case PLACE_CYCLE_END:
 		return cycle_end(places, firing, heap);
 	default:
