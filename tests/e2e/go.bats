@@ -58,6 +58,13 @@ right_shares() { # TIMES
 	right_shares 400000
 }
 
+@test "samples begin where the program allocates, also in stack dumps" {
+	record --stack copy -- "$PROGRAMS/objects" 200000
+	right_shares 200000
+	holds '[.sites[] | select(any(.functions[]; . == "main.main")) | .functions[0]] |
+		all(startswith("runtime.") | not)'
+}
+
 @test "one that a shell starts has them from when its sampler was switched on" {
 	record -- sh -c "$PROGRAMS/stripped 400000 524289; true"
 	right_shares 400000

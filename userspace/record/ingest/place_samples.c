@@ -142,33 +142,16 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
-/* Is this a frame of the runtime's own code? `moved`: load bias of its file. */
-static bool is_own(const struct firing *firing, uint64_t ip, uint64_t moved)
-{
-	const struct runtime_facts *facts = firing->facts;
-
-	if (firing->runtime->is_own_frame && firing->runtime->is_own_frame(ip))
-		return true;
-	for (uint32_t i = 0; i < facts->n_own; i++)
-		if (ip - moved >= facts->own[i].begin && ip - moved < facts->own[i].end)
-			return true;
-	return false;
-}
-
-/* The number of innermost frames in the runtime's own code. The first one is the place itself,
- * which gives the load bias. A stack with no other frames is left alone. */
+/* The number of innermost frames in the runtime's own code; those of a dump are left out once it is
+ * unwound (stacks.c). */
 static uint16_t own_frames(const struct firing *firing)
 {
-	const struct event_native *frames = (const void *)firing->rest;
-	uint16_t count = firing->event->stack.n_user, own = 0;
-	uint64_t moved;
+	size_t count = firing->event->stack.n_user;
 
-	if (firing->event->stack.n_kernel || count * sizeof(*frames) > firing->rest_size || !count)
+	if (firing->event->stack.n_kernel ||
+	    count * sizeof(struct event_native) > firing->rest_size)
 		return 0;
-	moved = frames[0].ip - firing->facts->sampled;
-	while (own < count && is_own(firing, frames[own].ip - (own > 0), moved))
-		own++;
-	return own < count ? own : 0;
+	return (uint16_t)runtime_own_frames(firing->facts, (const void *)firing->rest, count);
 }
 
 /* Samples of the process cannot be read: reports that once. */

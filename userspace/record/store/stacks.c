@@ -14,6 +14,7 @@
 #include "../machine/clock.h"
 #include "stack_dumps.h"
 #include "stacks.h"
+#include "../../runtimes/runtime.h"
 #include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
@@ -64,6 +65,7 @@ struct stacks {
 struct tail {
 	struct event_stack counts;
 	uint8_t provider; /* of the managed frames */
+	bool sample;      /* as in struct stack_base */
 	const uint64_t *kernel;
 	const struct event_native *user;
 	const struct event_managed *managed;
@@ -136,16 +138,37 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 
 #define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
 
-/* Takes the stack from a dump, unless it is no better than the other. */
-static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
+/* The innermost frames of a sample that are a runtime's own: of the first frame's file, if that
+ * frame is the place that reports samples. Of other stacks, ingest/place_samples.c left them out.
+ */
+static size_t own_frames(struct stacks *stacks, const struct process *process,
+			 const struct stack_walk *walk)
 {
+	uint64_t ip = walk->count ? walk->frames[0].ip : 0, place;
+	const struct mapping *mapping = mappings_find(process->mappings, ip);
+	const struct file *file = mapping ? files_by_module(stacks->files, mapping->module) : NULL;
+
+	if (!file || !file->facts.runtime.sampled ||
+	    !facts_locate(&file->facts, mapping->start, mapping->offset,
+			  file->facts.runtime.sampled, &place) ||
+	    place != ip)
+		return 0;
+	return runtime_own_frames(&file->facts.runtime, walk->frames, walk->count);
+}
+
+/* Takes the stack from a dump, unless it is no better than the other. */
+static void take_walk(struct stacks *stacks, const struct process *process,
+		      const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
+{
+	size_t own = tail->sample ? own_frames(stacks, process, walk) : 0;
+
 	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
 
 	if (tail->copy->flags & COPY_WALKED &&
 	    (!(tail->copy->flags & COPY_BETTER) || walk->quality & worse))
 		return;
-	tail->user = walk->frames;
-	tail->counts.n_user = (uint16_t)walk->count;
+	tail->user = walk->frames + own;
+	tail->counts.n_user = (uint16_t)(walk->count - own);
 	tail->counts.quality &= (uint16_t)~QUALITY_USER;
 	tail->counts.quality |= (uint16_t)walk->quality;
 	out->dump_short = walk->cut_short;
@@ -161,7 +184,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 
 	if (stacks->walks_end && clock_now() > stacks->walks_end) {
 		stack_dumps_skip(stacks->dumps);
-		take_walk(&none, tail, out);
+		take_walk(stacks, process, &none, tail, out);
 		return 0;
 	}
 	if (!stacks->dumps)
@@ -178,7 +201,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 
 		cross_check_add(stacks->cross_check, stacks->files, process, &walked, walk);
 	}
-	take_walk(walk, tail, out);
+	take_walk(stacks, process, walk, tail, out);
 	return 0;
 }
 
@@ -434,7 +457,7 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct stac
 	       const struct event_stack *counts, struct bytes bytes, struct stored_stack *out)
 {
 	const uint64_t below = base->below;
-	struct tail tail = {.provider = base->provider};
+	struct tail tail = {.provider = base->provider, .sample = base->sample};
 	struct cached_stack *cached;
 	uint64_t hash[2];
 	int err = split_tail(counts, bytes, &tail);

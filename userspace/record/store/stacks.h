@@ -32,6 +32,7 @@ struct stack_base {
 	uint64_t below;   /* a stack written before, under this one; 0: none */
 	uint8_t provider; /* of the managed frames */
 	bool cut;         /* leave out code in no file, and its callers */
+	bool sample;      /* of an allocation: leave out innermost frames of a runtime's own code */
 };
 
 /*

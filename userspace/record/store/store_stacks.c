@@ -172,6 +172,7 @@ int store_put_keyed(struct store *store, const struct incoming *in, struct keyed
 {
 	const struct event_alloc *event = (const void *)in->header;
 	uint64_t key = process_number(in->process, (uint8_t)event->provider, event->key);
+	const struct stack_base base = {.provider = in->header->provider, .sample = true};
 	struct stored_stack stored;
 	int err;
 
@@ -182,7 +183,7 @@ int store_put_keyed(struct store *store, const struct incoming *in, struct keyed
 		out->quality = 0;
 		return 0;
 	}
-	err = store_put_stack(store, in, &event->stack, &stored);
+	err = store_put_stack_on(store, in, &base, &event->stack, &stored);
 	*out = (struct keyed_stack){stored.id, stored.quality};
 	if (err || !event->key)
 		return err;
