@@ -287,6 +287,7 @@ _Static_assert(sizeof(struct event_gc_cycle) == 104, "contract 2");
 _Static_assert(sizeof(struct event_heap_site) == 80, "contract 2");
 _Static_assert(sizeof(struct event_runtime) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_name) == 48, "contract 2");
+_Static_assert(sizeof(struct event_thread_name) == 40, "contract 2");
 _Static_assert(sizeof(struct event_bytecode) == 56, "contract 2");
 _Static_assert(sizeof(struct event_cpu) == 56, "contract 2");
 _Static_assert(sizeof(struct event_ran) == 40, "contract 2");

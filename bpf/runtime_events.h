@@ -93,4 +93,11 @@ struct event_gc_name {
 	/* tail: the text, padded with zeroes to 8 bytes */
 };
 
+struct event_thread_name {
+	struct event_header header;
+	uint32_t name_size;
+	uint32_t reserved;
+	/* tail: the name, padded with zeroes to 8 bytes */
+};
+
 #endif

@@ -54,7 +54,7 @@ check_pauses() { # PATTERN
 	check_pauses ' Pause '
 }
 
-@test "pauses of G1 are those of the log, with heap sizes and the runtime's version" {
+@test "pauses of G1 are those of the log, with heap sizes, thread names and the runtime's version" {
 	need_java
 	record_java -XX:+UseG1GC 10 1000000
 	check_pauses ' Pause '
@@ -64,6 +64,10 @@ check_pauses() { # PATTERN
 		awk '{ printf "%d %d\n", $1 / 1048576, $2 / 1048576 }' >seen
 	same 'sizes' "$(cat seen)" "$(cat sizes)"
 	"$GCPROF" info | grep -F "hotspot $(java -version 2>&1 | grep -oE '"[0-9.]+"' | tr -d '"')"
+	# Beyond the kernel's 15 bytes.
+	"$GCPROF" query 'SELECT name FROM threads' >names
+	grep -x 'VM Periodic Task Thread *' names
+	grep -x 'Reference Handler *' names
 }
 
 @test "pauses and cycles of ZGC are those of the log" {

@@ -158,6 +158,11 @@ static const struct runtime_place
 			{PLACE_PAUSE_END, PLACE_AT_NOTE, "hs_private:safepoint__end",
 			 PLACE_COLLECTOR, .optional = true,
 			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
+			/* The kernel keeps 15 bytes of names. */
+			{PLACE_THREAD, PLACE_AT_ENTRY, "_ZN2os22set_native_thread_nameEPKc",
+			 PLACE_COLLECTOR, .optional = true,
+			 .texts = {{0, PLACE_NO_TEXT, PLACE_NO_TEXT, 0}},
+			 .arguments = {REGISTER(VALUE_MORE, RDI)}},
 			/* Concurrent cycles. */
 			{PLACE_CYCLE_BEGIN, PLACE_AT_ENTRY,
 			 "_ZN16G1ConcurrentMark22concurrent_cycle_startEv", PLACE_COLLECTOR,

@@ -47,6 +47,7 @@ enum place_report {
 			      collector and the pool */
 	PLACE_POOL_AFTER,  /* the same, after the pause */
 	PLACE_REASON,      /* in a pause: its REASON */
+	PLACE_THREAD,      /* a thread is about to give itself this name: a text */
 	PLACE_REPORTS
 };
 

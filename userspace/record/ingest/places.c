@@ -377,6 +377,20 @@ void places_advance(struct places *places, uint64_t now)
 	map_filter(places->heaps, flush_heap, &finish);
 }
 
+static int thread_name(struct places *places, const struct firing *firing)
+{
+	struct {
+		struct event_thread_name event;
+		char text[64];
+	} name = {.event = {.header = firing->event->header}};
+
+	places_text(firing, 0, name.text, sizeof(name.text));
+	name.event.name_size = (uint32_t)strlen(name.text);
+	places_put(places, &name.event.header, EVENT_thread_name,
+		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
+	return 0;
+}
+
 static int act(struct places *places, struct firing *firing)
 {
 	struct heap *heap = NULL;
@@ -385,6 +399,8 @@ static int act(struct places *places, struct firing *firing)
 		return places_sample(places, firing);
 	if (firing->place->report == PLACE_FREED)
 		return places_freed(places, firing);
+	if (firing->place->report == PLACE_THREAD)
+		return thread_name(places, firing);
 	heap = heap_of(places, firing);
 	if (!heap)
 		return -ENOMEM;

@@ -231,6 +231,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_gc_name:
 	case EVENT_heap_site:
 	case EVENT_freed: /* store_freed() counts those of sampled objects */
+	case EVENT_thread_name:
 		return true;
 	default:
 		return false;

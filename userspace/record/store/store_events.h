@@ -30,7 +30,10 @@ struct store {
 	struct map *left;      /* thread to the index, from 1, of where it left its CPU */
 	struct buffer left_at; /* struct departure[]: waits outside of system calls */
 	struct frame_names *names;
-	struct own_code *own; /* NULL: unknown */
+	struct long_name {
+		uint64_t thread, name; /* the name is a string; 0: none */
+	} long_names[64];              /* that threads are about to have, by thread */
+	struct own_code *own;          /* NULL: unknown */
 	uint64_t own_ticks;
 	struct map *left_out; /* struct open_collection: began in a pause, and has not ended */
 	struct buffer pauses; /* struct pause[], of the recording; UINT64_MAX: until now */

@@ -315,17 +315,46 @@ int store_exit(struct store *store, const struct incoming *in)
 	return profile_writer_put(store->writer, &record);
 }
 
-static int put_comm(struct store *store, const struct incoming *in, const char name[16])
+#define COMM_BYTES 16 /* in the kernel, with the final zero */
+
+static int put_comm(struct store *store, const struct incoming *in, const char name[COMM_BYTES])
 {
 	struct record record = RECORD_OF(comm, in);
 
-	record.comm.name = store_put_string(store, (struct bytes){name, strnlen(name, 16)});
+	record.comm.name = store_put_string(store, (struct bytes){name, strnlen(name, COMM_BYTES)});
 	return profile_writer_put(store->writer, &record);
+}
+
+static struct long_name *long_name_of(struct store *store, const struct incoming *in)
+{
+	return &store->long_names[in->thread %
+				  (sizeof(store->long_names) / sizeof(store->long_names[0]))];
+}
+
+/* The kernel will have part of it. */
+int store_thread_name(struct store *store, const struct incoming *in)
+{
+	const struct event_thread_name *event = (const void *)in->header;
+	struct bytes tail = in->tail, text;
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+
+	if (!err)
+		*long_name_of(store, in) = (struct long_name){
+			in->thread, text.size < COMM_BYTES ? 0 : store_put_string(store, text)};
+	return err;
 }
 
 int store_comm(struct store *store, const struct incoming *in)
 {
-	return put_comm(store, in, ((const struct event_comm *)(const void *)in->header)->name);
+	struct long_name *longer = long_name_of(store, in);
+	struct record record = RECORD_OF(comm, in);
+
+	if (longer->thread != in->thread || !longer->name)
+		return put_comm(store, in,
+				((const struct event_comm *)(const void *)in->header)->name);
+	record.comm.name = longer->name;
+	longer->name = 0;
+	return profile_writer_put(store->writer, &record);
 }
 
 /* An existing thread: identify() has added it, with its pids. */
