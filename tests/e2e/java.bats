@@ -153,6 +153,23 @@ END
 		0.05 * .cpu.on_cpu_ns'
 }
 
+# The memory of machines that end at once is gone before all their frames are looked for.
+@test "Java frames that have no name are counted" {
+	need_java
+	cat >Halt.java <<'END'
+public class Halt {
+	public static void main(String[] arguments) { Runtime.getRuntime().halt(0); }
+}
+END
+	javac Halt.java
+	record -- sh -c 'for i in 1 2 3 4 5; do java -cp . Halt; done'
+	"$GCPROF" query --format csv "SELECT count(*) FROM frames r JOIN functions f ON f.id = r.function
+		WHERE f.name LIKE '[jit]%' AND (r.address < 0 OR r.address >= 1 << 62)" | tail -n 1 >nameless
+	cat nameless
+	[ "$(cat nameless)" -gt 0 ]
+	holds ".losses | any(.name == \"NAMES_JAVA\" and .count == $(cat nameless))"
+}
+
 @test "system calls of Java programs have Java stacks" {
 	need_java
 	cat >Waits.java <<'END'

@@ -431,6 +431,8 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)
 		return frame_names_unread(store->names) + files_lost(store->files);
+	if (reason == LOSS_NAMES_JAVA)
+		return frame_names_java(store->names);
 	if (reason == LOSS_SHARE)
 		return store->losses[reason] + processes_unnamed(store->processes) +
 		       frame_names_unnamed(store->names);

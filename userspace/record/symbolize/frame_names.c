@@ -42,13 +42,14 @@ struct frame_names {
 	struct java_names *java;
 	struct buffer java_frames; /* the same for Java frames */
 	struct bytecodes *bytecodes;
-	uint64_t last;    /* last frame requested */
-	uint64_t asked;   /* when the generated ones were requested */
-	uint64_t spent;   /* by readers on those until then; ns */
-	uint64_t now;     /* begin of the current call: new frames are slightly older */
-	uint64_t highest; /* highest frame visited in this call */
-	uint64_t lost;    /* number of modules whose file was not found */
-	uint64_t unnamed; /* frames of generated code beyond GENERATED_MAX */
+	uint64_t last;     /* last frame requested */
+	uint64_t asked;    /* when the generated ones were requested */
+	uint64_t spent;    /* by readers on those until then; ns */
+	uint64_t now;      /* begin of the current call: new frames are slightly older */
+	uint64_t highest;  /* highest frame visited in this call */
+	uint64_t lost;     /* number of modules whose file was not found */
+	uint64_t unnamed;  /* frames of generated code beyond GENERATED_MAX */
+	uint64_t nameless; /* Java frames that have none, and will have none */
 	int err;
 };
 
@@ -373,6 +374,7 @@ static int write_java(struct frame_names *names)
 
 		if (state == JAVA_WAITS)
 			frames[kept++] = frames[i];
+		names->nameless += state == JAVA_UNKNOWN || (state == JAVA_NAMED && !n);
 		if (state == JAVA_NAMED)
 			err = write_symbols(names, frames[i].frame, symbols, n);
 	}
@@ -572,7 +574,9 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
 	err = err ? err : symbolizer_finish(names->symbolizer, ns);
-	return err ? err : write_java(names);
+	err = err ? err : write_java(names);
+	names->nameless += names->java_frames.size / sizeof(struct symbol_frame);
+	return err;
 }
 
 bool frame_names_are_written(const struct frame_names *names)
@@ -583,6 +587,11 @@ bool frame_names_are_written(const struct frame_names *names)
 uint64_t frame_names_unread(const struct frame_names *names)
 {
 	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
+}
+
+uint64_t frame_names_java(const struct frame_names *names)
+{
+	return names->nameless;
 }
 
 uint64_t frame_names_unnamed(const struct frame_names *names)

@@ -71,6 +71,9 @@ bool frame_names_are_written(const struct frame_names *names);
 /* Number of files with frames that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);
 
+/* Number of Java frames that stay without a name. */
+uint64_t frame_names_java(const struct frame_names *names);
+
 /* Number of frames of generated code that wait no longer, because there were too many. */
 uint64_t frame_names_unnamed(const struct frame_names *names);
 
