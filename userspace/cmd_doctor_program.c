@@ -20,35 +20,57 @@
 #include "util/options.h"
 #include "util/plural.h"
 
+/* For a runtime that needs its own stack walker. */
+#define STACKS_KEY "stacks"
+
+/* For one whose agent reports what its places do not. */
+#define SAMPLES_KEY "samples"
+#define FREED_KEY   "freed"
+#define AGENT_KEY   "agent"
+
+/* For one with a heap profile of its own. */
+#define PROFILE_KEY "heap_profile"
+
 #define SETTLE_NS UINT64_C(5000000000) /* time limit for reading files */
 
 /*
  * What is recorded through a runtime's places or a collector's probes, in the order of
- * printing. If a row has a value, the places of pauses may report it, too.
+ * printing. If a row has values, the places of pauses and cycles may report them, too.
  */
 static const struct shown {
-	enum place_report report;
+	enum place_report report; /* PLACE_REPORTS: values only */
 	const char *key, *text;
-	enum place_value value;
+	enum place_value values[2];
 } streams[] = {
-	{PLACE_SAMPLE, "samples", "allocation samples with stacks", VALUE_NONE},
-	{PLACE_FREED, "freed", "the end of sampled objects", VALUE_NONE},
-	{PLACE_PAUSE_BEGIN, "pauses", "pauses", VALUE_NONE},
-	{PLACE_REASON, "reasons", "causes of collections", VALUE_REASON},
-	{PLACE_POOL_AFTER, "sizes", "sizes of the heap before and after", VALUE_BEFORE},
-	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors", VALUE_NONE},
+	{PLACE_SAMPLE, SAMPLES_KEY, "allocation samples with stacks", {VALUE_NONE}},
+	{PLACE_FREED, FREED_KEY, "the end of sampled objects: survival, live heap", {VALUE_NONE}},
+	{PLACE_PAUSE_BEGIN, "pauses", "pauses", {VALUE_NONE}},
+	{PLACE_REASON, "reasons", "causes of collections", {VALUE_REASON}},
+	{PLACE_POOL_AFTER,
+	 "sizes",
+	 "sizes of the heap before and after",
+	 {VALUE_BEFORE, VALUE_USED}},
+	{PLACE_REPORTS, "live", "bytes that cycles find alive", {VALUE_LIVE}},
+	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors", {VALUE_NONE}},
 };
+
+static bool has_value(const struct runtime_place *place, const struct shown *stream)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (stream->values[i] && runtime_place_has(place, stream->values[i]))
+			return true;
+	return false;
+}
 
 static bool reports(const struct runtime_place *place, const struct shown *stream)
 {
-	bool is_pause = place->report == PLACE_PAUSE_BEGIN || place->report == PLACE_PAUSE_END;
+	bool is_pause = place->report == PLACE_PAUSE_BEGIN || place->report == PLACE_PAUSE_END,
+	     is_cycle = place->report == PLACE_CYCLE_BEGIN || place->report == PLACE_CYCLE_USED ||
+			place->report == PLACE_CYCLE_END;
 
 	return place->report == stream->report ||
-	       (is_pause && stream->value && runtime_place_has(place, stream->value));
+	       ((is_pause || is_cycle) && has_value(place, stream));
 }
-
-/* For a runtime that needs its own stack walker. */
-#define STACKS_KEY "stacks"
 
 enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
 
@@ -77,6 +99,12 @@ static json_t *streams_of(const struct file *file)
 		if (has)
 			json_object_set_new(all, streams[i].key, json_boolean(gives));
 	}
+	if (runtime->agent)
+		json_object_set_new(all, FREED_KEY, json_false());
+	if (runtime->agent && !json_object_get(all, SAMPLES_KEY))
+		json_object_set_new(all, SAMPLES_KEY, json_false());
+	if (file->facts.runtime.heap_list)
+		json_object_set_new(all, PROFILE_KEY, json_true());
 	if (runtime->walks)
 		json_object_set_new(all, STACKS_KEY, json_boolean(file->facts.runtime.has_frames));
 	return all;
@@ -114,11 +142,12 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 		return;
 	}
 	json_array_append_new(preview->found,
-			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?}", "path", path,
+			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?}", "path", path,
 					"runtime", runtime->name, "version", facts->version,
 					"records", streams_of(file), "writes", writes_of(file),
 					"missing", facts->missing[0] ? facts->missing : NULL,
-					"note", runtime->note ? runtime->note(facts) : NULL));
+					"note", runtime->note ? runtime->note(facts) : NULL,
+					AGENT_KEY, runtime->agent));
 }
 
 static void add_library(void *context, const char *path, int fd)
@@ -225,6 +254,8 @@ static void print_streams(const json_t *records, bool given, const char *label)
 	for (size_t i = 0; i < N_STREAMS; i++)
 		if (print_stream(records, streams[i].key, streams[i].text, given, label))
 			label = "";
+	print_stream(records, PROFILE_KEY, "the live heap, from its own heap profile", given,
+		     label);
 }
 
 static void print_row(const json_t *row)
@@ -233,6 +264,7 @@ static void print_row(const json_t *row)
 	const json_t *runtime = json_object_get(row, "runtime");
 	const json_t *writes = json_object_get(row, "writes");
 	const char *missing = json_string_value(json_object_get(row, "missing"));
+	const char *agent = json_string_value(json_object_get(row, AGENT_KEY));
 	const char *version;
 	const char *note = json_string_value(json_object_get(row, "note"));
 	const json_t *name;
@@ -257,6 +289,14 @@ static void print_row(const json_t *row)
 	print_streams(json_object_get(row, "records"), false, "not");
 	if (missing)
 		print_line("why not", missing);
+	if (agent) {
+		snprintf(text, sizeof(text),
+			 "gcprof record --agent %s: %sthe end of sampled objects", agent,
+			 json_is_true(json_object_get(json_object_get(row, "records"), SAMPLES_KEY))
+				 ? ""
+				 : "samples, ");
+		print_line("with", text);
+	}
 	if (note)
 		print_line("note", note);
 	json_array_foreach(writes, i, name)

@@ -58,6 +58,13 @@ right_shares() { # TIMES
 	right_shares 400000
 }
 
+@test "doctor and reports say what there is, and what is missing" {
+	"$GCPROF" doctor --json "$PROGRAMS/stripped" >doctor.json
+	jq -e '.[0] | .runtime == "go" and (.missing | not) and (.note | test("16 bytes")) and
+		(.records | [.samples, .freed, .pauses, .reasons, .sizes, .live, .cycles, .heap_profile] | all)' doctor.json
+	"$GCPROF" report "$PROGRAMS/gcprof.data" | tr -s ' \n' '  ' | grep -F 'objects of less than 16 bytes'
+}
+
 @test "samples begin where the program allocates, also in stack dumps" {
 	record --stack copy -- "$PROGRAMS/objects" 200000
 	right_shares 200000

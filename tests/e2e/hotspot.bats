@@ -212,7 +212,8 @@ right_sums() { # NODES
 	holds '.streams.gc.attached | not'
 	"$GCPROF" doctor --json java >doctor.json
 	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
-		.records.samples and .records.pauses and (.writes | length) == 2' doctor.json
+		.records.samples and .records.pauses and (.writes | length) == 2 and
+		.records.freed == false and .agent == "java"' doctor.json
 }
 
 @test "a libjvm.so without symbols has pauses and heap sizes" {

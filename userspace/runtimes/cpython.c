@@ -70,6 +70,7 @@ const struct runtime runtime_cpython = {
 	.name = "cpython",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
+	.agent = "python",
 	.walks = true,
 	.recognise = recognise,
 	.constants = constants,

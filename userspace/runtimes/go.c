@@ -396,6 +396,13 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return number < sizeof(triggers) / sizeof(triggers[0]) ? triggers[number] : NULL;
 }
 
+static const char *note(const struct runtime_facts *facts)
+{
+	(void)facts;
+	return "objects of less than 16 bytes without pointers share blocks, which count as their "
+	       "first object; strings and slices that grow have no type if they have no pointers";
+}
+
 const struct runtime runtime_go = {
 	.id = RUNTIME_GO,
 	.name = "go",
@@ -411,6 +418,7 @@ const struct runtime runtime_go = {
 	.returns = returns,
 	.field = field,
 	.constants = constants,
+	.note = note,
 	.convert = convert,
 	.kind_name = kind_name,
 	.reason_name = reason_name,

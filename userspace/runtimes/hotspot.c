@@ -468,6 +468,7 @@ const struct runtime runtime_hotspot = {
 	.library = "../lib/server/libjvm.so",
 	.collector = "AbstractGangWorker::run GangWorker::run WorkerThread::run "
 		     "GCTaskThread::run ConcurrentGCThread::run",
+	.agent = "java",
 	.compiler = "CompileBroker::compiler_thread_loop",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),

@@ -192,7 +192,8 @@ struct runtime {
 	/* Functions, separated by blanks, in which a thread collects or compiles beside the
 	 * program, with all that they call; NULL: none. Names end before a '(' or '.'. */
 	const char *collector, *compiler;
-	bool walks; /* only for some versions stacks show its functions: see has_frames */
+	const char *agent; /* for --agent: reports samples or their end; NULL: none */
+	bool walks;        /* only for some versions stacks show its functions: see has_frames */
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;
