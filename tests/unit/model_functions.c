@@ -377,3 +377,37 @@ TEST(stacks_can_be_limited_to_one_kind_of_frames)
 	}
 	synthetic_free(&synthetic);
 }
+
+/* The first goroutine makes a thread, initialises the program and runs it. */
+TEST(a_fiber_begins_with_the_function_that_it_ran_last)
+{
+	struct synthetic synthetic;
+	uint64_t exit, main, thread, stacks[3];
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	exit = synthetic_function(&synthetic, "/bin/app", 0x10, "runtime.goexit");
+	main = synthetic_function(&synthetic, "/bin/app", 0x20, "runtime.main");
+	thread = synthetic_function(&synthetic, "/lib/libc.so", 0x10, "clone3");
+	stacks[0] = synthetic_stack(&synthetic, (uint64_t[]){thread, 0});
+	stacks[1] = synthetic_stack(
+		&synthetic,
+		(uint64_t[]){exit, main,
+			     synthetic_function(&synthetic, "/bin/app", 0x30, "runtime.doInit"),
+			     0});
+	stacks[2] = synthetic_stack(
+		&synthetic,
+		(uint64_t[]){exit, main,
+			     synthetic_function(&synthetic, "/bin/app", 0x40, "main.main"), 0});
+	for (uint64_t i = 0; i < 3; i++)
+		PUT(&synthetic, cpu, .time = 2000 + i, .thread = 1, .stack = stacks[i], .mode = 1,
+		    .fiber = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	for (size_t i = 0; i < model->n_entries; i++)
+		CHECK_EQ(model->entries[i].fibers, !strcmp(model->entries[i].name, "main.main"));
+	CHECK_EQ(model->n_entries, 3);
+	model_free(model);
+	synthetic_free(&synthetic);
+}

@@ -76,11 +76,12 @@ static void add_stack(const struct tree *tree, struct fiber_stacks *stacks, uint
 		outermost = id;
 	while (i < stacks->count && stacks->outermost[i] != outermost)
 		i++;
-	if (i < stacks->count || i == FIBER_STACKS)
+	if (i == FIBER_STACKS)
 		return;
+	/* The last counts: the first goroutine runs the program's initialisation first. */
 	stacks->stacks[i] = stack;
 	stacks->outermost[i] = outermost;
-	stacks->count++;
+	stacks->count += i == stacks->count;
 }
 
 int fibers_record(struct fibers *fibers, const struct world *world, const struct record *record)
