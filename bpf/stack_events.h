@@ -45,7 +45,8 @@ struct event_stack {
 };
 
 struct event_native {
-	uint64_t ip;    /* innermost: the instruction; others: return address; or see hotspot.h */
+	uint64_t ip;    /* innermost: the instruction; others: return address, or one byte behind
+			   the instruction where a signal or switch left it; or see hotspot.h */
 	uint64_t frame; /* CFA - 16, where a frame pointer is saved; locals lie below; 0: unknown */
 };
 

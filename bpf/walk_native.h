@@ -109,7 +109,9 @@ static inline void walk_native_get(struct walk_native *walk, struct walk_window 
 				   struct event_native *out)
 {
 	walk->cfa = walk_native_cfa(walk, window);
-	out->ip = walk->ip;
+	/* One that was left without a call is reported as if it had called: a byte before lies in
+	 * it. */
+	out->ip = walk->ip + (walk->count && !walk->called);
 	out->frame = walk->cfa ? walk->cfa - 16 : walk->bp;
 	walk->count++;
 }

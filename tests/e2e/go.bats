@@ -191,6 +191,41 @@ recorded_goroutines() {
 	right_goroutines
 }
 
+# What C code calls in Go goes on where the goroutine called C.
+@test "stacks of Go that C called begin where the program does" {
+	command -v gcc >/dev/null || skip 'there is no C compiler'
+	mkdir c
+	cat >c/back.go <<'END'
+package main
+
+// extern void back(void);
+// static void call(void) { back(); }
+import "C"
+
+var keep [][]byte
+
+//export back
+func back() {
+	for i := 0; i < 1000; i++ {
+		keep = append(keep, make([]byte, 100000))
+	}
+}
+
+func main() { C.call() }
+END
+	(cd c && go build -o ../back back.go)
+	record -- ./back
+	rows "WITH RECURSIVE up(sample, id) AS (SELECT id, stack FROM samples
+		UNION SELECT sample, s.parent FROM up JOIN stacks s ON s.id = up.id WHERE s.parent)
+		SELECT max(f.name = 'main.back') back, max(f.name = 'main.main'),
+		max(f.name LIKE 'runtime.systemstack_switch%'), max(f.name = 'runtime.mcall')
+		FROM up JOIN stacks s ON s.id = up.id JOIN functions f ON f.id = s.function
+		GROUP BY sample HAVING back" | sort | uniq -c >stacks
+	cat stacks
+	[ "$(wc -l <stacks)" = 1 ]
+	grep -q ' 1,1,1,0$' stacks
+}
+
 # Of calls long enough for a stack: those without a goroutine, and how many have one.
 long_calls() { # CONDITION
 	rows "SELECT count(*), count(stack) FROM syscalls WHERE duration_ns >= 10000 AND $1

@@ -95,7 +95,8 @@ static void look(const ucontext_t *context)
 	seen.count = 0;
 	while (seen.count < FRAMES && walk_native_find(&walk, &own_rows)) {
 		walk_native_get(&walk, NULL, &frame);
-		seen.ips[seen.count++] = frame.ip;
+		/* As others report it. */
+		seen.ips[seen.count++] = frame.ip - (walk.count > 1 && !walk.called);
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}

@@ -137,7 +137,8 @@ void live_walk(struct live *live, const struct live_registers *registers, struct
 	walk_native_begin(&walk, registers->ip, registers->sp, registers->bp, registers->bx);
 	while (walk_native_find(&walk, NULL)) {
 		walk_native_get(&walk, NULL, &frame);
-		out->native[walk.count - 1] = frame.ip;
+		/* As others report it. */
+		out->native[walk.count - 1] = frame.ip - (walk.count > 1 && !walk.called);
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}

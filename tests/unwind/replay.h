@@ -76,6 +76,8 @@ static void replay_native(const struct image *image, struct replay *out)
 		if (!walk_native_find(&walk, &rows))
 			break;
 		walk_native_get(&walk, NULL, &out->native[i]);
+		/* As others report it. */
+		out->native[i].ip -= i && !walk.called;
 		if (!walk_native_up(&walk, NULL))
 			break;
 	}

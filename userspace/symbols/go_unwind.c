@@ -9,6 +9,8 @@
  *
  *	systemstack	its caller is where the goroutine has left its own stack
  *	asmcgocall	rbp is that of its caller, also throughout C code
+ *	cgocallback	goes back to the goroutine's stack, where C code was called: its return
+ *			address there is a function's first instruction
  *	nanotime1 ...	call the vDSO on the system stack; rbp is their own
  *	sigreturn	lies above the registers that the kernel saved for a signal
  */
@@ -48,6 +50,7 @@ static const struct {
 	{"runtime.nanotime1", KIND_ELSEWHERE},
 	{"runtime.walltime", KIND_ELSEWHERE},
 	{"time.now", KIND_ELSEWHERE},
+	{"runtime.cgocallback", KIND_HANDLER},
 	{"runtime.sigtramp", KIND_HANDLER},
 	{"runtime.sigreturn", KIND_SIGNAL},
 	{"runtime.sigreturn__sigaction", KIND_SIGNAL},

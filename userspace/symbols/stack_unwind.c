@@ -356,7 +356,7 @@ static void walk(struct stack_unwinder *unwinder, struct spot *spot, struct stac
 	while (more > 0 && native->ip && out->count < STACK_DEPTH_MAX) {
 		struct event_native *frame = &out->frames[out->count++];
 
-		frame->ip = native->ip;
+		frame->ip = native->ip + (out->count > 1 && !native->called);
 		frame->frame = 0;
 		unwinder->outermost = false;
 		more = find_rows(unwinder, native->ip - native->called, &rows)
