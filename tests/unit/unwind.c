@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* unwind.c: tests of unwind rows: hand-made frame information, and the searches. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -8,6 +9,7 @@
 
 #include "test.h"
 #include "symbols/frame_info.h"
+#include "symbols/leaf_code.h"
 #include "symbols/unwind.h"
 
 /* --- frame information by hand ------------------------------------------------------ */
@@ -384,4 +386,40 @@ TEST(files_that_are_none_are_refused)
 	CHECK_EQ(unwind_read(fd, &file), -ENOEXEC);
 	close(fd);
 	unwind_free(NULL);
+}
+
+/* Without frame information, between functions that have some. */
+extern const uint8_t spins[];
+__asm__(".pushsection .text.spins,\"ax\",@progbits\n"
+	".balign 16\n"
+	"spins: pause; mov $1, %rax; test %rdi, %rdi; jne spins; ret\n"
+	".balign 16\n"
+	".popsection");
+
+TEST(functions_that_leave_the_stack_alone_need_no_frame_information)
+{
+	static const uint8_t pushes[] = {0x55, 0x5d, 0xc3}, nops[] = {0x90, 0x90},
+			     adds[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}, /* add $8,%rsp */
+		reads[] = {0x48, 0x8b, 0x44, 0x24, 0x08, 0xc3},       /* mov 8(%rsp),%rax */
+		tails[] = {0xeb, 0xfe}, broken[] = {0xc3, 0x06};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct unwind_rule *rule;
+	struct unwind_file *file;
+	Dl_info info;
+
+	CHECK(!leaf_code_is(pushes, sizeof(pushes)) && !leaf_code_is(nops, sizeof(nops)) &&
+	      !leaf_code_is(adds, sizeof(adds)) && !leaf_code_is(broken, sizeof(broken)));
+	CHECK(leaf_code_is(reads, sizeof(reads)) && leaf_code_is(tails, sizeof(tails)));
+	CHECK(dladdr(spins, &info));
+	CHECK_EQ(unwind_read(fd, &file), 0);
+	close(fd);
+	/* Programs are loaded anywhere: addresses in the file are distances. */
+	for (int i = 0; i < 10; i++) {
+		rule = unwind_find(
+			file, (uint64_t)((const char *)spins + i - (const char *)info.dli_fbase));
+		CHECK_EQ(rule->cfa, UNWIND_CFA_SP);
+		CHECK_EQ(rule->cfa_offset, 8);
+		CHECK_EQ(rule->ra_offset, -8);
+	}
+	unwind_free(file);
 }

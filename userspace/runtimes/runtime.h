@@ -257,13 +257,8 @@ const struct runtime *runtime_find(const char *name);
 /* Does a probe site report a value? */
 bool runtime_place_has(const struct runtime_place *place, enum place_value value);
 
-struct event_native;
-
-/* The number of innermost frames of a sample's stack in the runtime's own code: they are left out.
- * The first frame is the place that reported it, which gives the load bias. A stack without other
- * frames is left alone: 0. */
-size_t runtime_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
-			  size_t count);
+/* Is this an address, or frame, of the runtime's own code? `moved`: load bias of its file. */
+bool runtime_is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t moved);
 
 #define RUNTIME_TEXT_MAX 64
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime.h"
-#include "../../bpf/stack_events.h"
 
 #define RUNTIME(number, NAME, name) extern const struct runtime runtime_##name;
 #include "list.def"
@@ -47,8 +46,7 @@ bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_
 	return runtime != NULL;
 }
 
-/* Is this a frame of the runtime's own code? `moved`: load bias of its file. */
-static bool is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t moved)
+bool runtime_is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t moved)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 
@@ -58,15 +56,4 @@ static bool is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t move
 		if (ip - moved >= facts->own[i].begin && ip - moved < facts->own[i].end)
 			return true;
 	return false;
-}
-
-size_t runtime_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
-			  size_t count)
-{
-	uint64_t moved = count ? frames[0].ip - facts->sampled : 0;
-	size_t own = 0;
-
-	while (own < count && is_own(facts, frames[own].ip - (own > 0), moved))
-		own++;
-	return own < count ? own : 0;
 }

@@ -14,6 +14,7 @@
 #include "elf_file.h"
 #include "go_table.h"
 #include "go_unwind.h"
+#include "leaf_code.h"
 #include "unwind.h"
 #include "unwind_build.h"
 
@@ -31,8 +32,8 @@ static bool find_section(Elf *elf, const char *name, struct frame_section *out)
 	return true;
 }
 
-/* The bytes of the file loaded at an address, up to the end of their segment. */
-static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
+/* The bytes of the file loaded at an address: so many, or up to the end of their segment. */
+static bool find_loaded(Elf *elf, uint64_t address, uint64_t wanted, struct frame_section *out)
 {
 	GElf_Phdr header;
 
@@ -43,6 +44,7 @@ static bool find_loaded(Elf *elf, uint64_t address, struct frame_section *out)
 		if (header.p_type != PT_LOAD || address - header.p_vaddr >= header.p_filesz)
 			continue;
 		size = header.p_filesz - (address - header.p_vaddr);
+		size = size < wanted ? size : wanted;
 		if (size > ELF_SECTION_MAX || header.p_offset > INT64_MAX - header.p_filesz)
 			return false;
 		data = elf_getdata_rawchunk(elf,
@@ -68,11 +70,12 @@ static bool find_by_segment(Elf *elf, struct frame_section *out)
 
 		if (header.p_type != PT_GNU_EH_FRAME)
 			continue;
-		if (!find_loaded(elf, header.p_vaddr, &table) || table.size < 8 ||
+		if (!find_loaded(elf, header.p_vaddr, UINT64_MAX, &table) || table.size < 8 ||
 		    table.data[0] != 1 || table.data[1] != pc_relative_4)
 			return false;
 		memcpy(&distance, table.data + 4, sizeof(distance));
-		return find_loaded(elf, header.p_vaddr + 4 + (uint64_t)(int64_t)distance, out);
+		return find_loaded(elf, header.p_vaddr + 4 + (uint64_t)(int64_t)distance,
+				   UINT64_MAX, out);
 	}
 	return false;
 }
@@ -94,6 +97,36 @@ static int add_sections(Elf *elf, struct unwind_builder *builder)
 	return err;
 }
 
+/* --- functions without frame information -------------------------------------------------- */
+
+struct gaps {
+	Elf *elf;
+	struct unwind_builder *builder;
+	uint64_t left; /* bytes to look at */
+};
+
+#define GAPS_BYTES_MAX (UINT64_C(1) << 20)
+
+/* Functions written in assembler often have none. Where none of them moves the stack pointer, it
+ * points to the return address everywhere, as in SpinPause of HotSpot. */
+static int add_leaves(void *context, uint64_t begin, uint64_t end)
+{
+	static const struct unwind_rule leaf = {
+		.cfa = UNWIND_CFA_SP, .ra = UNWIND_AT_CFA, .cfa_offset = 8, .ra_offset = -8};
+	struct gaps *gaps = context;
+	struct frame_section code;
+	int err;
+
+	if (end - begin > LEAF_BYTES_MAX || end - begin > gaps->left)
+		return 0;
+	gaps->left -= end - begin;
+	if (!find_loaded(gaps->elf, begin, end - begin, &code) || code.size < end - begin ||
+	    !leaf_code_is(code.data, code.size))
+		return 0;
+	err = unwind_builder_function(gaps->builder, begin, end);
+	return err ? err : unwind_builder_row(gaps->builder, begin, &leaf);
+}
+
 static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
 {
 	struct unwind_builder *builder = unwind_builder_create();
@@ -110,6 +143,9 @@ static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
 	}
 	if (!err)
 		err = add_sections(elf, builder);
+	if (!err)
+		err = unwind_builder_gaps(builder, add_leaves,
+					  &(struct gaps){elf, builder, GAPS_BYTES_MAX});
 	if (!err && entry >= low && entry < high && unwind_builder_count(builder))
 		err = unwind_builder_add_entry(builder, entry);
 	if (!err)

@@ -221,6 +221,24 @@ static int by_begin(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
+int unwind_builder_gaps(struct unwind_builder *builder, unwind_gap_visit *visit, void *context)
+{
+	size_t n = unwind_builder_count(builder);
+	uint64_t end = UINT64_MAX;
+	int err = 0;
+
+	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct function function = functions_of(builder)[i];
+
+		if (function.begin > end && function.begin - end >= PADDING)
+			err = visit(context, end, function.begin);
+		if (end == UINT64_MAX || function.end > end)
+			end = function.end;
+	}
+	return err;
+}
+
 static int put_row(struct output *out, uint64_t address, uint32_t rule)
 {
 	struct unwind_file *file = out->file;

@@ -20,6 +20,11 @@ int unwind_builder_function(struct unwind_builder *builder, uint64_t begin, uint
 int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
 		       const struct unwind_rule *rule);
 
+/* Visits the code between functions so far that is too long for padding, in address order. The
+ * visitor may add functions. A visit other than 0 ends it and is returned. */
+typedef int unwind_gap_visit(void *context, uint64_t begin, uint64_t end);
+int unwind_builder_gaps(struct unwind_builder *builder, unwind_gap_visit *visit, void *context);
+
 /*
  * Marks the code at the entry point of a file as having no caller; the dynamic linker has no
  * information for its own, where each program begins. Call after all sections.

@@ -73,7 +73,8 @@ static void count_fiber(const struct world *world, const struct fiber_stacks *fi
 		uint32_t found =
 			entry_of(world, tree_shown(&world->tree, fiber->stacks[i]), &begun);
 
-		/* One that consists of starters, as where a goroutine makes a thread, says nothing. */
+		/* One that consists of starters, as where a goroutine makes a thread, says nothing.
+		 */
 		begun &= found != 0;
 		entry = begun || !entry ? found : entry;
 	}

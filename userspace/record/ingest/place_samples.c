@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "firing.h"
+#include "../store/stacks.h"
 #include "../../util/log.h"
 
 /* Plausible number of sampling points in an object: POINTS_MORE, plus POINTS_TIMES its size in
@@ -151,7 +152,7 @@ static uint16_t own_frames(const struct firing *firing)
 	if (firing->event->stack.n_kernel ||
 	    count * sizeof(struct event_native) > firing->rest_size)
 		return 0;
-	return (uint16_t)runtime_own_frames(firing->facts, (const void *)firing->rest, count);
+	return (uint16_t)stacks_own_frames(firing->facts, (const void *)firing->rest, count);
 }
 
 /* Samples of the process cannot be read: reports that once. */

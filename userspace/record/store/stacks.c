@@ -138,6 +138,17 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 
 #define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
 
+size_t stacks_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
+			 size_t count)
+{
+	uint64_t moved = count ? frames[0].ip - facts->sampled : 0;
+	size_t own = 0;
+
+	while (own < count && runtime_is_own(facts, frames[own].ip - (own > 0), moved))
+		own++;
+	return own < count ? own : 0;
+}
+
 /* The innermost frames of a sample that are a runtime's own: of the first frame's file, if that
  * frame is the place that reports samples. Of other stacks, ingest/place_samples.c left them out.
  */
@@ -153,7 +164,7 @@ static size_t own_frames(struct stacks *stacks, const struct process *process,
 			  file->facts.runtime.sampled, &place) ||
 	    place != ip)
 		return 0;
-	return runtime_own_frames(&file->facts.runtime, walk->frames, walk->count);
+	return stacks_own_frames(&file->facts.runtime, walk->frames, walk->count);
 }
 
 /* Takes the stack from a dump, unless it is no better than the other. */

@@ -10,6 +10,7 @@
 #include "../../../bpf/events.h"
 
 struct stacks;
+struct runtime_facts;
 
 /* All are borrowed. */
 int stacks_create(struct profile_writer *writer, struct processes *processes, struct files *files,
@@ -57,6 +58,12 @@ typedef int stacks_visit(void *context, uint64_t key, const struct stack_segment
  */
 int stacks_cut(struct stacks *stacks, struct process *process, const struct gcprof_piece *pieces,
 	       size_t n, stacks_visit *visit, void *context);
+
+/* The number of innermost frames of a sample's stack in the runtime's own code: they are left out.
+ * The first frame is the place that reported it, which gives the load bias. A stack without other
+ * frames is left alone: 0. */
+size_t stacks_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
+			 size_t count);
 
 /* The comparison of stacks that were both walked and dumped. */
 const struct cross_check *stacks_cross_check(const struct stacks *stacks);
