@@ -114,8 +114,8 @@ static const char *why_unset(int err)
 }
 
 /*
- * A program that cannot be written to takes no samples. A program without a control block
- * uses its own period.
+ * A program that cannot be written to takes no samples. A program without a control block, or
+ * a runtime that we switch on, uses its own period.
  */
 static void warn_unreached(const struct recording *recording)
 {
@@ -131,6 +131,7 @@ static void warn_unreached(const struct recording *recording)
 				    "allocation samples: %s",
 				    running->pids[i], why_unset(state));
 		else if (!state && asked &&
+			 !switches_know(recording->switches, (uint32_t)running->pids[i]) &&
 			 session_stream(recording->session, STREAM_ALLOC)->attached)
 			log_warning("process %d keeps its own sampling period: its control block "
 				    "was not found in its file",

@@ -284,6 +284,9 @@ start() {
 	kill -KILL "${started[1]}"
 	wait "${started[1]}" || true
 	is_rate "${started[0]}" $OURS
+	record --no-writes -p "${started[0]}" --duration 1s
+	holds '.alloc.samples > 0'
+	absent 'no allocation samples' record.log
 	record_until alloc 300 -p "${started[0]}"
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
@@ -378,6 +381,7 @@ start() {
 	address=$((0x$(nm own | awk '$3 == "runtime.MemProfileRate" {print $1}')))
 	record -R 16K -p "${started[0]}" --duration 1s
 	grep -F 'samples its allocations for itself, every 65536 bytes: -R does not change that' record.log
+	absent 'control block' record.log
 	same period "$(memory "${started[0]}" $address 8)" 0000010000000000
 	"$GCPROF" record -v -R 16K -p "${started[0]}" 2>killed.log &
 	started+=($!)

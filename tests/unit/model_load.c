@@ -374,3 +374,27 @@ TEST(names_are_made_printable)
 	free(big);
 	arena_free(arena);
 }
+
+/* Which was asked for: of programs that keep their own, what samples say. */
+TEST(the_period_is_one_that_programs_have)
+{
+	static const struct {
+		uint64_t asked, had, shown;
+	} rows[] = {{65536, 65537, 65536}, {65536, 524288, 524288}, {524288, 65536, 524288}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct synthetic synthetic;
+		struct model *model;
+
+		synthetic_begin(&synthetic);
+		PUT(&synthetic, recording, .start = 1000, .period = rows[i].asked);
+		synthetic_process(&synthetic, 1000);
+		PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1,
+		    .size = 100, .period = rows[i].had, .kind = 4);
+		synthetic_end(&synthetic, 4000);
+		model = synthetic_model(&synthetic);
+		CHECK_EQ(model->alloc.period, rows[i].shown);
+		model_free(model);
+		synthetic_free(&synthetic);
+	}
+}

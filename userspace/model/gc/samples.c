@@ -503,11 +503,22 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 		tally_add(live, sample->bytes * p, p);
 }
 
+/* Programs may keep a longer period than the one that was asked for, which ours exceed only by
+ * their mark (runtimes/runtime.h). */
+static void correct_period(struct model_alloc *alloc)
+{
+	enum { MARK = 64 };
+
+	if (alloc->samples && alloc->period_min > alloc->period + MARK)
+		alloc->period = alloc->period_min;
+}
+
 int samples_finish(struct samples *samples)
 {
 	struct model *model = samples->world->model;
 	struct tally live = {0};
 
+	correct_period(&model->alloc);
 	settle_all(samples);
 	if (mark_unfreed_live(samples) < 0)
 		return -ENOMEM;

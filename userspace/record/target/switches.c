@@ -52,6 +52,7 @@ struct variable {
 	uint64_t window;   /* begin of the window that counts samples, ns; 0: none */
 	uint64_t sampled;  /* samples before that */
 	bool busy;         /* a request is pending */
+	bool looks;        /* the request only looks whether a value is to be restored */
 	bool met;          /* the recording knows its process */
 	bool ours, leaves; /* ours: it has our value; leaves: the request restores it */
 };
@@ -144,7 +145,8 @@ static void variable_done(void *context, const struct opener_result *result)
 	memcpy(&variable->value,
 	       result->block.changed ? &result->block.after : &result->block.before, write->size);
 	if (variable->switches->options.forbidden) {
-		if (variable->value == write->expected && variable->own != write->expected)
+		if (variable->value == write->expected && variable->own != write->expected &&
+		    !variable->looks)
 			warn_forbidden(variable->switches, variable);
 		return;
 	}
@@ -174,14 +176,19 @@ static void variable_send(struct variable *variable, uint64_t expected, uint64_t
 
 static void variable_set(struct variable *variable)
 {
-	if (!variable->busy)
-		variable_send(variable, variable->write->expected, variable->own);
+	if (variable->busy)
+		return;
+	variable->looks = false;
+	variable_send(variable, variable->write->expected, variable->own);
 }
 
+/* A program that runs does not read it any more. */
 static void variable_look(struct variable *variable)
 {
-	if (!variable->busy)
-		variable_send(variable, variable->own, variable->own);
+	if (variable->busy)
+		return;
+	variable->looks = true;
+	variable_send(variable, variable->own, variable->own);
 }
 
 static void variable_leave(struct variable *variable)
@@ -210,6 +217,15 @@ static struct variable *variable_get(struct switches *switches, uint32_t pid, ui
 	switches->variables = variable;
 	switches->count++;
 	return variable;
+}
+
+bool switches_know(const struct switches *switches, uint32_t pid)
+{
+	for (const struct variable *variable = switches->variables; variable;
+	     variable = variable->next)
+		if (variable->order.pid == pid)
+			return true;
+	return false;
 }
 
 /* Was something written before this process ran? */

@@ -42,6 +42,9 @@ uint64_t switches_period(uint64_t period, uint64_t base, double rate, double cei
 void switches_mapped(struct switches *switches, const struct file *file,
 		     const struct event_mmap *event);
 
+/* Has this process (pid in /proc) a sampler with such variables? */
+bool switches_know(const struct switches *switches, uint32_t pid);
+
 /* Does this file's program have variables that it reads at start? */
 bool switches_at_start(const struct file *file);
 
