@@ -387,8 +387,8 @@ TEST(the_period_is_one_that_programs_have)
 		struct model *model;
 
 		synthetic_begin(&synthetic);
-		PUT(&synthetic, recording, .start = 1000, .period = rows[i].asked);
 		synthetic_process(&synthetic, 1000);
+		PUT(&synthetic, recording, .start = 1000, .period = rows[i].asked);
 		PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1,
 		    .size = 100, .period = rows[i].had, .kind = 4);
 		synthetic_end(&synthetic, 4000);

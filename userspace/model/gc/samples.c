@@ -503,13 +503,13 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 		tally_add(live, sample->bytes * p, p);
 }
 
-/* Programs may keep a longer period than the one that was asked for, which ours exceed only by
- * their mark (runtimes/runtime.h). */
+/* Programs may keep a longer period than the one that was asked for. Those that are written exceed
+ * it by their mark only (runtimes/runtime.h), unless they are changed. */
 static void correct_period(struct model_alloc *alloc)
 {
 	enum { MARK = 64 };
 
-	if (alloc->samples && alloc->period_min > alloc->period + MARK)
+	if (alloc->samples && !alloc->period_changes && alloc->period_min > alloc->period + MARK)
 		alloc->period = alloc->period_min;
 }
 

@@ -76,7 +76,7 @@ static void add_stack(const struct tree *tree, struct fiber_stacks *stacks, uint
 		outermost = id;
 	while (i < stacks->count && stacks->outermost[i] != outermost)
 		i++;
-	if (i == FIBER_STACKS)
+	if (i == FIBER_STACKS || (i < stacks->count && stack == outermost))
 		return;
 	/* The last counts: the first goroutine runs the program's initialisation first. */
 	stacks->stacks[i] = stack;
