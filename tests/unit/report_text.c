@@ -323,7 +323,7 @@ TEST(commands_are_on_one_line)
 		   "sh -c 123456789-123456789-123456789-123456789-123456789-123\xe2\x80\xa6");
 }
 
-/* A sample with ten times the period, which changed for `reason`. */
+/* A second sample with ten times the period, which changed for `reason`. */
 static void check_rarely(uint32_t reason, const char *expected)
 {
 	struct report_options options = {.width = 100};
@@ -337,6 +337,8 @@ static void check_rarely(uint32_t reason, const char *expected)
 	name = synthetic_string(&synthetic, "node");
 	frame = synthetic_function(&synthetic, "make", 1, "a.c");
 	PUT(&synthetic, type, .process = 1, .type = 1, .name = name);
+	PUT(&synthetic, alloc, .time = 1200, .thread = 1, .sample = 2, .type = 1, .size = 64,
+	    .period = 1000);
 	PUT(&synthetic, period, .time = 1500, .thread = 1, .old_period = 1000, .new_period = 10240,
 	    .reason = reason);
 	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1, .size = 64,
