@@ -214,6 +214,8 @@ int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);
 int recording_open_watch(struct recording *recording, const int *pidfds, size_t count);
 int recording_put_start(struct recording *recording);
+/* Which runtimes were looked for in vain, as the beginning of a sentence. */
+const char *recording_no_runtime(const struct recording *recording);
 /* Reports that there will be no samples or collections if no place that reports them is attached.
  */
 void recording_warn_none(const struct recording *recording, const char *why, const char *unless);

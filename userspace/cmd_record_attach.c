@@ -231,11 +231,10 @@ static void warn_children(const struct running *running)
 			    count, list, count > CHILDREN_SHOWN ? " and others" : "");
 }
 
-static const char no_runtime[] = "no runtime that gcprof knows in what is recorded";
-
 static void warn_probes(const struct recording *recording, const char *targets)
 {
 	const char *why_not = session_stream(recording->session, STREAM_ALLOC)->why_not;
+	const char *none = recording_no_runtime(recording);
 	char text[1200];
 
 	if (session_stream(recording->session, STREAM_ALLOC)->attached)
@@ -245,12 +244,11 @@ static void warn_probes(const struct recording *recording, const char *targets)
 			    targets);
 		return;
 	}
-	snprintf(text, sizeof(text),
-		 strcmp(why_not, no_runtime) ? "%s"
-					     : "no runtime that gcprof knows in what %s has mapped",
-		 strcmp(why_not, no_runtime) ? why_not
-		 : recording->options.system ? "any process"
-					     : targets);
+	if (strncmp(why_not, none, strlen(none)))
+		snprintf(text, sizeof(text), "%s", why_not);
+	else
+		snprintf(text, sizeof(text), "%s in what %s has mapped", none,
+			 recording->options.system ? "any process" : targets);
 	recording_warn_none(recording, text,
 			    "a library or program that has them is loaded or started");
 }
@@ -317,7 +315,7 @@ static int begin(struct recording *recording, const char *targets)
 
 int recording_attach(struct recording *recording)
 {
-	char targets[1024];
+	char targets[1024], none[96];
 	int code = check_targets(recording);
 
 	recording_outlive_writes();
@@ -330,7 +328,8 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	session_probes_attached(recording->session, no_runtime);
+	snprintf(none, sizeof(none), "%s in what is recorded", recording_no_runtime(recording));
+	session_probes_attached(recording->session, none);
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording_output(recording), -EIO);

@@ -354,6 +354,12 @@ static void leave_libraries(struct library_search *search, struct probe_search *
 	buffer_free(&search->found);
 }
 
+const char *recording_no_runtime(const struct recording *recording)
+{
+	return strcmp(recording->options.runtimes, "auto") ? "no runtime that --runtime permits"
+							   : "no runtime that gcprof knows";
+}
+
 void recording_warn_none(const struct recording *recording, const char *why, const char *unless)
 {
 	if (!session_stream(recording->session, STREAM_ALLOC)->attached &&
@@ -371,15 +377,16 @@ void recording_warn_none(const struct recording *recording, const char *why, con
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
 	struct probe_search search = {.recording = recording};
-	char why_not[256];
+	char why_not[256], none[96];
 
+	snprintf(none, sizeof(none), "%s in %%s or its libraries", recording_no_runtime(recording));
 	leave_libraries(libraries, &search);
 	if (recording->agent.fd > 0)
 		search_file(&search, recording->agent.path, recording->agent.fd);
 	snprintf(why_not, sizeof(why_not),
 		 search.failed       ? "the probes of %s or its libraries could not be attached"
 		 : search.runtime[0] ? "%s reports none"
-				     : "no runtime that gcprof knows in %s or its libraries",
+				     : none,
 		 search.failed || !search.runtime[0] ? path_base(recording->command)
 						     : search.runtime);
 	session_probes_attached(recording->session, why_not);

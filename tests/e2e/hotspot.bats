@@ -210,6 +210,7 @@ right_sums() { # NODES
 	grep -F -- '--runtime none: unknown; runtimes to record: auto (all known), none, hotspot, go' record.log
 	record --runtime go -- java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
 	holds '.streams.gc.attached | not'
+	grep -F 'no runtime that --runtime permits in java or its libraries' record.log
 	"$GCPROF" doctor --json java >doctor.json
 	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
 		.records.samples and .records.pauses and (.writes | length) == 2 and
