@@ -64,6 +64,10 @@ check_pauses() { # PATTERN
 		awk '{ printf "%d %d\n", $1 / 1048576, $2 / 1048576 }' >seen
 	same 'sizes' "$(cat seen)" "$(cat sizes)"
 	"$GCPROF" info | grep -F "hotspot $(java -version 2>&1 | grep -oE '"[0-9.]+"' | tr -d '"')"
+	# Without an agent it is not known what becomes of objects. The machine ends in a safepoint.
+	"$GCPROF" report --gc >text
+	absent 'kept no sampled object' text
+	absent 'only a beginning' text
 	# Beyond the kernel's 15 bytes.
 	"$GCPROF" query 'SELECT name FROM threads' >names
 	grep -x 'VM Periodic Task Thread *' names

@@ -230,6 +230,8 @@ TEST(a_lost_end_is_detected_when_its_thread_allocates_or_ends)
 	gc_begin(&synthetic, 2500, 3, 1); /* not nested */
 	gc_end(&synthetic, 2600, 3, 1);
 	begin_on(&synthetic, 2700, 2, 2, 1);
+	/* A program may end in a stop. */
+	PUT(&synthetic, gc_begin, .time = 2750, .thread = 2, .heap = 3, .kind = 5);
 	PUT(&synthetic, exit, .time = 2800, .thread = 2);
 	end_on(&synthetic, 2900, 1, 2, 1);
 	synthetic_end(&synthetic, 4000);

@@ -138,6 +138,7 @@ TEST(minor_pauses_show_sites_of_promoted_objects)
 	CHECK_EQ(pause->kept_bytes, 200000);
 	CHECK_EQ(pause->samples, 4);
 	CHECK_EQ(pause->kept_samples, 2);
+	CHECK(pause->fates);
 	rig_free(&rig, model);
 }
 

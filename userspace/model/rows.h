@@ -256,6 +256,7 @@ struct model_pause {
 	 */
 	bool walked;
 	double sampled_bytes, kept_bytes;
+	bool fates; /* false: what became of objects is not known, and so not what it kept */
 	uint64_t samples, kept_samples;
 	struct pause_site sites[PAUSE_SITES]; /* most kept bytes first */
 	size_t n_sites;

@@ -67,7 +67,8 @@ static void write_cause(FILE *out, const struct model_pause *pause)
 	else if (pause->kept_bytes > 0)
 		fprintf(out, "Objects it kept");
 	else
-		fprintf(out, "It kept no sampled object; objects allocated before it");
+		fprintf(out, "%s; objects allocated before it",
+			pause->fates ? "It kept no sampled object" : "What it kept is not known");
 	fprintf(out, " (%s sample%s):", unit_count(samples).text, plural(samples, "[|s]").text);
 	write_sites(out, pause);
 	fputc('.', out);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "../../../gc/provider/probe_args.h"
+
 static void forget(struct open_gcs *open, size_t i)
 {
 	open->count--;
@@ -76,8 +78,9 @@ size_t open_gcs_leave(struct open_gcs *open, uint64_t thread, uint64_t time)
 	for (size_t i = open->count; i--;) {
 		if (open->items[i].pause.thread != thread || open->items[i].pause.begin >= time)
 			continue;
+		/* Programs end in stops, as a Java machine does. */
+		lost += open->items[i].pause.kind != GCPROF_GC_STOP;
 		forget(open, i);
-		lost++;
 	}
 	return lost;
 }

@@ -38,7 +38,8 @@ size_t open_gcs_begin(struct open_gcs *open, const struct open_gc *begun);
 bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_gc_end *record,
 		  struct open_gc *out, size_t *lost);
 
-/* Ends what the thread began before `time`. Returns how many there were. */
+/* Ends what the thread began before `time`. Returns how many collections there were; stops without
+ * one do not count. */
 size_t open_gcs_leave(struct open_gcs *open, uint64_t thread, uint64_t time);
 
 /* Index of the thread's innermost collection at this time, -1: none. */

@@ -327,6 +327,7 @@ static void fill_figures(const struct world *world, const struct long_pause *pau
 		.live_bytes = end->live_bytes,
 		.stop_ns = end->stop_ns,
 		.walked = pause->walked,
+		.fates = world->model->alloc.fates > 0,
 		.sums = events->sums,
 		.cpu_ns = (double)events->cpu_ns,
 		.own_cpu_ns = (double)events->own_cpu_ns,

@@ -269,6 +269,7 @@ static void first_fate(struct samples *samples, struct sample *sample, bool surv
 
 	sample->fated = 1;
 	type->fates++;
+	samples->world->model->alloc.fates++;
 	share_add(&type->survived, survived, sample->probability);
 	share_add_amount(&type->life.survived, survived, size, sample->probability);
 	share_add_amount(&life->survived, survived, size, sample->probability);
