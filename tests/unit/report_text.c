@@ -122,6 +122,7 @@ TEST(it_says_what_there_is)
 		"\nTypes\n",
 		"\nAllocation sites\n",
 		"\nOver time\n",
+		"\n  heap after GC ",
 		"\nWhat stands out\n",
 		"program, on the CPU",
 		"40 because the nursery was full",

@@ -145,7 +145,7 @@ static const struct line lines[] = {
 	{"allocated", "alloc", alloc_rate, print_rate, false},
 	{"promoted", "gc", promotion, print_rate, false},
 	{"old objects", "gc", live_bytes, print_size, true},
-	{"heap", "gc", heap_bytes, print_size, true},
+	{"heap after GC", "gc", heap_bytes, print_size, true},
 	{"not freed", "alloc", unfreed_bytes, print_size, true},
 	{"process", "gc", rss_bytes, print_size, true},
 	{"lost", "process", losses, print_losses, false},
