@@ -228,7 +228,8 @@ int section_live(const struct section *section)
 		unit_bytes(model->alloc.live_bytes).text,
 		unit_bytes((model->alloc.live.high - model->alloc.live.low) / 2).text,
 		model_gc_count(&model->gc)
-			? " Objects that the last collections did not examine may be dead."
+			? " Objects that the last collections did not examine may be dead; those "
+			  "allocated since are not among them."
 			: "");
 	return error;
 }
