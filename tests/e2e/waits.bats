@@ -39,6 +39,10 @@ load common
 	holds '.threads[0].wall_ns >= 100000000 and .threads[0].wall_ns < .duration_ns + 1000000'
 	"$GCPROF" report --off-cpu | tee text
 	grep -q 'clock_nanosleep' text
+	# What it had of a CPU is the same in both tables.
+	tid=$(jq .threads[0].tid report.json)
+	same 'CPU time' "$(awk -v tid="$tid" '$1 == tid {print $4, $5}' text)" \
+		"$("$GCPROF" report --threads | awk -v tid="$tid" '$1 == tid {print $3, $4}')"
 }
 
 @test "short waits are counted exactly, whether they are recorded or not" {

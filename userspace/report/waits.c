@@ -108,7 +108,8 @@ static void thread_row(struct table *table, const struct model_thread *row)
 	snprintf(number, sizeof(number), "%" PRIu64, row->tid);
 	table_cell(table, number);
 	cell_time(table, (double)row->wall_ns);
-	cell_time(table, (double)(row->wall_ns - row->off_cpu_ns));
+	/* By the accounting of the scheduler: a wait that began before its tracing is missing. */
+	cell_time(table, row->cpu_ns);
 	cell_time(table, (double)row->off_cpu_ns);
 	for (int i = 0; i < WAIT_KINDS; i++)
 		cell_time(table, (double)row->wait_ns[i]);
