@@ -75,6 +75,7 @@ TEST(it_uses_the_words_of_the_runtime)
 		"\nConcurrent cycles\n",
 		"on average the heap had 48.0 MiB before and 32.0 MiB after them, 24.0 MiB of it "
 		"alive",
+		"for \"heap has doubled\"",
 		"heap has doubled",
 		"mark and sweep",
 		"2, 2.00 ms", /* pauses of the first cycle */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../bpf/events.h"
 #include "../model/world/text.h"
@@ -356,6 +357,65 @@ static void describe_cycle_heap(const struct section *section)
 			       alive > 0 ? " of it alive" : "");
 }
 
+struct cause {
+	const char *name;
+	uint64_t count;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* The causes of cycles, as far as they are known: at most REASONS_SHOWN different ones. */
+static size_t count_causes(const struct model *model, struct cause causes[REASONS_SHOWN])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < model->n_gc_cycles; i++) {
+		const struct model_gc_cycle *cycle = &model->gc_cycles[i];
+		const char *name = cycle->named_reason ? cycle->named_reason
+						       : section_reason((unsigned)cycle->reason);
+		size_t at = 0;
+
+		while (name && at < n && strcmp(causes[at].name, name) != 0)
+			at++;
+		if (!name || at == REASONS_SHOWN)
+			continue;
+		if (at == n)
+			causes[n++] = (struct cause){.name = name};
+		causes[at].count++;
+	}
+	qsort(causes, n, sizeof(*causes), most_first);
+	return n;
+}
+
+/* "12 for "heap size", 3 for "runtime.GC()"" */
+static int describe_causes(const struct section *section)
+{
+	struct cause causes[REASONS_SHOWN];
+	size_t n = count_causes(section->model, causes), size;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		write_reason(out, causes[i].count, causes[i].name, "for ");
+	if (fclose(out) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (*text)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
+	free(text);
+	return 0;
+}
+
 static int print_cycles(const struct section *section)
 {
 	static const struct column columns[] = {
@@ -390,6 +450,8 @@ int section_cycles(const struct section *section)
 	if (open)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "%s had not ended when the recording ended", unit_count(open).text);
+	if (describe_causes(section) < 0)
+		return -ENOMEM;
 	describe_cycle_heap(section);
 	page_paragraph(section->page, STYLE_DIM, 2,
 		       "The program runs during a cycle; what stopped it is among the pauses.");
