@@ -38,7 +38,7 @@ static bool has_type[SAMPLING_TYPES]; /* the type is known at the allocation */
 static pthread_key_t ending;
 static uint32_t region_wanted; /* a thread creates the region, or has */
 static uint64_t allocated;     /* bytes, in the process while recorded: the clock of ages; atomic */
-static uint64_t inherited;     /* blocks born up to this time belong to the parent */
+static uint64_t settled;       /* ends of blocks born up to this time are not reported */
 
 /* A request to an allocator. */
 struct request {
@@ -55,11 +55,11 @@ static void ensure_region(void)
 		region_create();
 }
 
-/* A sample that waits for its type belongs to the parent. */
+/* The samples so far belong to the parent, including one that waits for its type. */
 static void forked(void)
 {
 	region_forked();
-	inherited = allocated;
+	settled = allocated;
 	sampling_thread.untyped = NULL;
 }
 
@@ -122,6 +122,12 @@ int sampling_start(const char *agent, uint64_t ceiling, const char *const *names
 void sampling_refuse(void)
 {
 	state = PASSIVE;
+}
+
+/* A block that another thread allocates meanwhile may be counted either way. */
+void sampling_program_ends(void)
+{
+	settled = __atomic_load_n(&allocated, __ATOMIC_RELAXED);
 }
 
 uint64_t sampling_type(const char *name)
@@ -326,7 +332,7 @@ static void report_freed(struct sampling_thread *thread, struct block *block)
 	struct gcprof_fate fate = {.sample = block->sample, .outcome = GCPROF_FREED};
 
 	block->sample = 0;
-	if (!fate.sample || block->born <= inherited || !thread->thread)
+	if (!fate.sample || block->born <= settled || !thread->thread)
 		return;
 	fate.age = age_clock(thread) - block->born + 1;
 	gcprof_outcomes(thread->thread, &fate, 1);

@@ -93,6 +93,10 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, size_t size,
 				 uint32_t type);
 
+/* The program ends, and frees everything only for that: blocks allocated until now count as live at
+ * the end, so their ends are not reported. */
+void sampling_program_ends(void);
+
 /* Frees a block of the region. */
 void gcprof_sampling_free(void *block);
 

@@ -48,6 +48,8 @@ struct wrapped {
 
 static struct wrapped buffers, objects;
 static struct allocator raw;
+static int (*is_initialized)(void); /* the interpreter's Py_IsInitialized() */
+static bool was_initialized;        /* what it returned at the last free of a sample */
 
 /* A block of the region that raw memory returns to this thread's next allocation. */
 static __thread void *adopted __attribute__((tls_model("initial-exec")));
@@ -108,10 +110,22 @@ static void *raw_malloc(void *context, size_t size)
 	return block;
 }
 
+/* An interpreter that ends frees nearly all objects. Py_FinalizeEx() first waits for threads and
+ * calls the program's exit handlers; from then on the interpreter is no longer initialized. */
+static void free_sample(void *block)
+{
+	bool initialized = is_initialized();
+
+	if (was_initialized && !initialized)
+		sampling_program_ends();
+	was_initialized = initialized;
+	gcprof_sampling_free(block);
+}
+
 static void raw_free(void *context, void *block)
 {
 	if (__builtin_expect(region_has(block), 0))
-		gcprof_sampling_free(block);
+		free_sample(block);
 	else
 		raw.free(context, block);
 }
@@ -229,7 +243,8 @@ __attribute__((constructor)) static void start(void)
 	allocator_function *get, *set;
 
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
-	    !find("Py_GetVersion", &version) || !type_of_types || !is_known(version()))
+	    !find("Py_IsInitialized", &is_initialized) || !find("Py_GetVersion", &version) ||
+	    !type_of_types || !is_known(version()))
 		return;
 	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) ||
 	    types_start(type_of_types))
