@@ -33,6 +33,7 @@ struct event_frames {
 
 struct event_sample {
 	struct event_header header;
+	uint64_t since; /* as in event_samples */
 	struct gcprof_sample entry;
 };
 

@@ -70,6 +70,7 @@ struct event_alloc {
 	uint32_t kind;     /* enum gcprof_sample_kind */
 	uint32_t provider; /* that took the sample; the header's has the managed frames */
 	uint64_t address;  /* of the object, for `freed`; 0: the object is named by `sample` */
+	uint64_t since; /* when the program started: each numbers its samples from 1; 0: unknown */
 	/* Stack key, for batched samples; 0: none. The stack follows as the tail. */
 	uint64_t key;
 };
@@ -157,6 +158,7 @@ struct event_provider {
 struct event_typed {
 	struct event_header header;
 	uint64_t sample, type;
+	uint64_t since; /* as in event_alloc */
 };
 
 struct event_followed {
@@ -264,10 +266,10 @@ enum usage_flag {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct event_header) == 32, "contract 2");
-_Static_assert(sizeof(struct event_alloc) == 96, "contract 2");
+_Static_assert(sizeof(struct event_alloc) == 104, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
-_Static_assert(sizeof(struct event_sample) == 88, "contract 2");
+_Static_assert(sizeof(struct event_sample) == 96, "contract 2");
 _Static_assert(sizeof(struct event_stacks) == 32, "contract 2");
 _Static_assert(sizeof(struct event_pieces) == 48, "contract 2");
 _Static_assert(sizeof(struct event_frames) == 48, "contract 2");
@@ -277,7 +279,7 @@ _Static_assert(sizeof(struct event_gc_summary) == 64, "contract 2");
 _Static_assert(sizeof(struct event_phase) == 48, "contract 2");
 _Static_assert(sizeof(struct event_type) == 56, "contract 2");
 _Static_assert(sizeof(struct event_code) == 48, "contract 2");
-_Static_assert(sizeof(struct event_typed) == 48, "contract 2");
+_Static_assert(sizeof(struct event_typed) == 56, "contract 2");
 _Static_assert(sizeof(struct event_followed) == 40, "contract 2");
 _Static_assert(sizeof(struct event_period) == 56, "contract 2");
 _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");

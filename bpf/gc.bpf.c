@@ -75,6 +75,7 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	event->provider = firing->place->provider;
 	event->key = firing->values[6];
 	event->address = firing->values[7];
+	event->since = state->image;
 	scratch->size = sizeof(*event);
 	if (!event->key || event->key != state->whole) {
 		regs_user(firing->ctx, &scratch->regs);

@@ -133,7 +133,7 @@ struct {
 
 /* Values whose text was reported; the least recently used are evicted. */
 struct place_seen {
-	uint64_t value;
+	uint64_t value, image;
 	uint32_t process, place;
 };
 

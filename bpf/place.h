@@ -111,6 +111,7 @@ static __always_inline bool place_is_new(struct scratch *scratch, const struct p
 
 	_Static_assert(sizeof(*key) <= sizeof(scratch->regs), "it has room there");
 	key->value = place_value(scratch, text->once);
+	key->image = firing->state->image;
 	key->process = firing->state->process;
 	key->place = firing->place->runtime << 16 | firing->place->place;
 	return text->once == PLACE_NO_TEXT ||

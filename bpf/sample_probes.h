@@ -30,6 +30,7 @@ static __always_inline int probe_typed(const struct probe_firing *firing)
 	probe_header(firing, &event->header, EVENT_typed, sizeof(*event));
 	event->sample = sample;
 	event->type = type;
+	event->since = firing->state->image;
 	emit_submit(event, &ring_alloc);
 	return 0;
 }

@@ -130,6 +130,23 @@ right_ends() {
 	same 'freed of Item' "$ended" "$all"
 }
 
+@test "a program that executes itself has the types and the names of collections of both" {
+	cat >again.py <<-'END'
+		import os, sys
+		class Before: __slots__ = ("a", "b")
+		class After: __slots__ = ("a", "b")
+		kept = [(Before if sys.argv[1:] else After)() for i in range(50000)]
+		if sys.argv[1:]: os.execv(sys.executable, [sys.executable, sys.argv[0]])
+		print('{"Before": %d, "After": %d}' % ((50000 * sys.getsizeof(kept[0]),) * 2))
+	END
+	objects "$PYTHON" again.py again
+	right Before 1 0
+	right After 1 0
+	holds '([.alloc.types[] | select(.name == "unknown type").samples] | add // 0) < 0.1 * .alloc.samples'
+	read -r all named <<<"$("$GCPROF" query "SELECT count(*) || ' ' || count(name) FROM collections" | tail -n 1)"
+	same 'collections with a name' "$named" "$all"
+}
+
 @test "nothing is printed, and the program does what it does" {
 	cat >says.py <<-'END'
 		import gc, json, os, re, sys, tracemalloc

@@ -9,8 +9,17 @@ static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t 
 	struct event_alloc *alloc =
 		event(EVENT_alloc, sizeof(*alloc) + sizeof(struct event_native), process, pid);
 
-	*alloc = (struct event_alloc){alloc->header, {0, 1, 0, STACK_USER_CUT}, sample, 5, 32,
-				      4096,          GCPROF_SAMPLE_LARGE,       0,      0, key};
+	*alloc = (struct event_alloc){alloc->header,
+				      {0, 1, 0, STACK_USER_CUT},
+				      sample,
+				      5,
+				      32,
+				      4096,
+				      GCPROF_SAMPLE_LARGE,
+				      0,
+				      0,
+				      0,
+				      key};
 	memcpy(alloc + 1, &(struct event_native){ip, 0}, sizeof(struct event_native));
 	CHECK_EQ(send_event(), 0);
 }
@@ -69,8 +78,17 @@ static void send_cut(uint64_t key, const uint64_t *ips, const uint64_t *keys, ui
 		cut->pieces[i] = (struct gcprof_piece){keys[i], base - i * 0x100};
 	CHECK_EQ(send_event(), 0);
 	alloc = event(EVENT_alloc, sizeof(*alloc) + n * sizeof(*frames), 1, 100);
-	*alloc = (struct event_alloc){alloc->header, {.n_user = (uint16_t)n}, key, 5, 32,
-				      4096,          GCPROF_SAMPLE_NURSERY,   0,   0, key};
+	*alloc = (struct event_alloc){alloc->header,
+				      {.n_user = (uint16_t)n},
+				      key,
+				      5,
+				      32,
+				      4096,
+				      GCPROF_SAMPLE_NURSERY,
+				      0,
+				      0,
+				      0,
+				      key};
 	frames = (void *)(alloc + 1);
 	for (uint32_t i = 0; i < n; i++)
 		frames[i] = (struct event_native){ips[i], base - (n - 1 - i) * 0x100 + 0x10};

@@ -15,7 +15,7 @@ static struct event_header header(uint16_t code, size_t size, uint32_t process)
 static struct event_typed make_typed(uint32_t process, uint64_t sample, uint64_t type)
 {
 	return (struct event_typed){header(EVENT_typed, sizeof(struct event_typed), process),
-				    sample, type};
+				    sample, type, 0};
 }
 
 static int meet(const struct event_typed *event)
@@ -37,8 +37,8 @@ static uint64_t stored(uint32_t process, uint64_t sample, uint64_t type)
 TEST(a_sample_takes_the_type_that_came_later)
 {
 	struct event_typed typed = make_typed(1, 7, 3);
-	struct event_sample batched = {header(EVENT_sample, sizeof(batched), 1),
-				       {.sample = 8, .size = 16}};
+	struct event_sample batched = {
+		header(EVENT_sample, sizeof(batched), 1), 0, {.sample = 8, .size = 16}};
 
 	CHECK_EQ(untyped_create(&untyped), 0);
 	CHECK_EQ(stored(1, 7, 0), 0);
@@ -51,6 +51,21 @@ TEST(a_sample_takes_the_type_that_came_later)
 	CHECK_EQ(meet(&typed), 0);
 	untyped_resolve(untyped, &batched.header);
 	CHECK_EQ(batched.entry.type, 4);
+	untyped_free(untyped);
+}
+
+TEST(an_executed_program_numbers_its_samples_anew)
+{
+	struct event_typed before = make_typed(1, 7, 3), after = make_typed(1, 7, 4);
+	struct event_alloc event = {.header = header(EVENT_alloc, sizeof(event), 1), .sample = 7};
+
+	after.since = event.since = 100;
+	CHECK_EQ(untyped_create(&untyped), 0);
+	CHECK_EQ(meet(&before), 0);
+	CHECK_EQ(meet(&after), 0);
+	CHECK_EQ(stored(1, 7, 0), 3);
+	untyped_resolve(untyped, &event.header);
+	CHECK_EQ(event.type, 4);
 	untyped_free(untyped);
 }
 

@@ -72,6 +72,7 @@ int batches_split(const struct event_samples *batch, size_t size, uint64_t began
 	event.header = batch->header;
 	event.header.size = sizeof(event);
 	event.header.code = EVENT_sample;
+	event.since = batch->since;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct gcprof_sample *sample = &batch->entries[i];
 

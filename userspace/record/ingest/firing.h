@@ -14,7 +14,7 @@ struct places {
 	void *context;
 	struct map *heaps;                     /* struct place_key to struct heap * */
 	struct map *counters;                  /* struct place_key: COUNTER to its last PERIOD */
-	struct map *types;                     /* struct place_key: announced types */
+	struct map *types;                     /* struct place_key: when a type was announced, ns */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */
 	struct map *cycles;                    /* process to struct open_cycles * */
@@ -40,6 +40,10 @@ struct firing {
 
 /* Emits an event; sets this code and size in its header. */
 void places_put(struct places *places, struct event_header *event, uint16_t code, size_t size);
+
+/* Was what is known since `said` (ns) announced by a program that the event's process has replaced
+ * since? */
+bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said);
 
 /* Copies a text of the firing to `out` as a string; returns that. */
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room);

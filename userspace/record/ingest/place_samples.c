@@ -112,14 +112,20 @@ static uint64_t spanned(uint64_t period, const struct place_values *values)
 	return span <= 0 ? period : scaled > 1 ? (uint64_t)scaled : 1;
 }
 
-/* Does the process have none of these yet? */
-static bool is_new(struct map *map, const struct firing *firing, uint64_t number)
+/* Has the program not announced this type yet? */
+static bool is_new(struct places *places, const struct firing *firing, uint64_t number)
 {
-	const struct place_key key = {firing->event->header.process, number};
+	const struct event_header *event = &firing->event->header;
+	const struct place_key key = {event->process, number};
+	uint64_t *said = map_get(places->types, &key);
 
-	if (!number || map_get(map, &key) || map_count(map) >= PLACES_MAX)
+	if (!number || (said && !places_is_stale(places, event, *said)))
 		return false;
-	return map_put(map, &key, NULL);
+	if (!said && map_count(places->types) < PLACES_MAX)
+		said = map_put(places->types, &key, NULL);
+	if (said)
+		*said = event->time;
+	return said;
 }
 
 static void emit_type(struct places *places, const struct firing *firing)
@@ -162,7 +168,7 @@ static bool is_unreadable(struct places *places, const struct firing *firing)
 				  ? firing->runtime->unreadable(firing->event->values)
 				  : NULL;
 
-	if (why && is_new(places->types, firing, UINT64_MAX))
+	if (why && is_new(places, firing, UINT64_MAX))
 		log_warning("process %u (%s): %s: no allocation samples", firing->event->header.pid,
 			    firing->runtime->name, why);
 	return why;
@@ -192,7 +198,7 @@ int places_sample(struct places *places, struct firing *firing)
 	if (!event)
 		return -ENOMEM;
 	if (firing->event->text_size[0] ||
-	    (values->of[VALUE_CODE] && is_new(places->types, firing, values->of[VALUE_TYPE])))
+	    (values->of[VALUE_CODE] && is_new(places, firing, values->of[VALUE_TYPE])))
 		emit_type(places, firing);
 	event->header = firing->event->header;
 	event->stack = firing->event->stack;

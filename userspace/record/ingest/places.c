@@ -36,7 +36,9 @@ struct known {
 
 /* A process's own names of kinds and reasons of collections. */
 struct names {
-	char own[NAMES_MAX][64]; /* number - GC_NAMES_FIRST */
+	uint64_t program;         /* when the process executed its program, ns; 0: unknown */
+	uint64_t said[NAMES_MAX]; /* time of the event that announced it, ns */
+	char own[NAMES_MAX][64];  /* number - GC_NAMES_FIRST */
 	size_t count;
 };
 
@@ -116,6 +118,24 @@ static void emit_name(struct places *places, const struct event_header *like, ui
 		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
 }
 
+bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said)
+{
+	uint64_t process = event->process;
+	const uint64_t *value = map_get(places->names, &process);
+	uint64_t program = value && *value ? ((struct names *)(uintptr_t)*value)->program : 0;
+
+	return said < program && event->time >= program;
+}
+
+/* Announces a name that the process has. Returns its number. */
+static uint64_t announce(struct places *places, const struct event_header *like,
+			 struct names *names, size_t i)
+{
+	names->said[i] = like->time;
+	emit_name(places, like, GC_NAMES_FIRST + i, names->own[i]);
+	return GC_NAMES_FIRST + i;
+}
+
 /*
  * The number of this text in events of the process; a new text is announced first. 0: no text, or
  * too many. `text` is copied; NULL is allowed.
@@ -123,17 +143,16 @@ static void emit_name(struct places *places, const struct event_header *like, ui
 static uint64_t number_of(struct places *places, const struct event_header *like, const char *text)
 {
 	struct names *names = text && *text ? names_of(places, like->process) : NULL;
-	char *own;
 
 	for (size_t i = 0; names && i < names->count; i++)
 		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
-			return GC_NAMES_FIRST + i;
+			return places_is_stale(places, like, names->said[i])
+				       ? announce(places, like, names, i)
+				       : GC_NAMES_FIRST + i;
 	if (!names || names->count == NAMES_MAX)
 		return 0;
-	own = names->own[names->count];
-	snprintf(own, sizeof(names->own[0]), "%s", text);
-	emit_name(places, like, GC_NAMES_FIRST + names->count, own);
-	return GC_NAMES_FIRST + names->count++;
+	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
+	return announce(places, like, names, names->count++);
 }
 
 /* --- pauses ------------------------------------------------------------------------------- */
@@ -353,7 +372,8 @@ static void take_values(struct firing *firing)
 struct finish {
 	struct places *places;
 	uint64_t now;
-	uint64_t process; /* that ends; else 0 */
+	uint64_t process; /* that ends, or executes another program; else 0 */
+	bool ends;
 };
 
 /* Reports so soon after the end of a cycle belong to it. */
@@ -372,7 +392,7 @@ static bool flush_heap(void *context, const void *key, uint64_t *value)
 
 void places_advance(struct places *places, uint64_t now)
 {
-	struct finish finish = {places, now, 0};
+	struct finish finish = {places, now, 0, false};
 
 	map_filter(places->heaps, flush_heap, &finish);
 }
@@ -513,16 +533,28 @@ static bool is_other(void *context, const void *key, uint64_t *value)
 	return ((const struct place_key *)key)->process != finish->process;
 }
 
-/* Its cycle ends with the process. */
-static bool is_other_heap(void *context, const void *key, uint64_t *value)
+/* Is the type of another process, or did the program that is executed announce it? */
+static bool is_other_type(void *context, const void *key, uint64_t *value)
 {
 	const struct finish *finish = context;
 
+	return is_other(context, key, value) || (!finish->ends && *value >= finish->now);
+}
+
+/* Its cycle ends with the program. Of the next one, events may have come already. */
+static bool is_other_heap(void *context, const void *key, uint64_t *value)
+{
+	const struct finish *finish = context;
+	struct heap *heap = (struct heap *)(uintptr_t)*value;
+
 	if (is_other(context, key, value))
 		return true;
-	if (*value)
-		cycle_emit(finish->places, (struct heap *)(uintptr_t)*value, finish->now, true);
-	free((void *)(uintptr_t)*value);
+	if (heap && !finish->ends &&
+	    (heap->begin.time >= finish->now || heap->cycle.began >= finish->now))
+		return true;
+	if (heap)
+		cycle_emit(finish->places, heap, finish->now, true);
+	free(heap);
 	return false;
 }
 
@@ -538,18 +570,22 @@ static void forget(struct map *map, uint64_t process)
 
 void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends)
 {
-	struct finish finish = {places, time, process};
-	uint64_t *value = map_get(places->runtimes, &finish.process);
+	struct finish finish = {places, time, process, ends};
+	const uint64_t *value = map_get(places->runtimes, &finish.process);
+	const struct known *known = value ? (const struct known *)(uintptr_t)*value : NULL;
+	struct names *names = known && !ends ? names_of(places, process) : NULL;
 
 	places_end_cycles(places, process, time, ends);
-	if (!ends && value && *value && ((const struct known *)(uintptr_t)*value)->since >= time)
-		return;
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &finish);
 	map_filter(places->counters, is_other, &finish);
-	map_filter(places->types, is_other, &finish);
-	forget(places->names, process);
-	forget(places->runtimes, process);
+	map_filter(places->types, is_other_type, &finish);
+	if (names)
+		names->program = time;
+	if (ends)
+		forget(places->names, process);
+	if (ends || (known && known->since < time))
+		forget(places->runtimes, process);
 }
 
 static bool finish_heap(void *context, const void *key, uint64_t *value)
@@ -564,7 +600,7 @@ static bool finish_heap(void *context, const void *key, uint64_t *value)
 
 void places_finish(struct places *places, uint64_t now)
 {
-	struct finish finish = {places, now, 0};
+	struct finish finish = {places, now, 0, true};
 
 	map_filter(places->heaps, finish_heap, &finish);
 	places_finish_cycles(places, now);

@@ -32,8 +32,8 @@ int places_event(struct places *places, const struct event_place *event, size_t 
  * since its end is missing or too many are in progress; -EBADMSG, -ENOMEM. */
 int places_cycle(struct places *places, const struct event_gc_cycle *event, size_t size);
 
-/* The process ended at `time` (ns), or executed another program: forgets its runtime, in the latter
- * case unless it was mapped later. Emits cycles in progress. */
+/* The process ended at `time` (ns), or executed another program: forgets what belongs to the old
+ * program. Events of both programs may arrive before this or after it. Emits cycles in progress. */
 void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends);
 
 /* To be called regularly: emits ended cycles. `now`: ns. */

@@ -9,6 +9,7 @@
 
 struct sample_key {
 	uint32_t process, provider;
+	uint64_t since; /* start of its program */
 	uint64_t sample;
 };
 
@@ -42,7 +43,7 @@ void untyped_free(struct untyped *untyped)
 int untyped_meet(struct untyped *untyped, const struct event_header *event, size_t size)
 {
 	const struct event_typed *typed = (const void *)event;
-	struct sample_key key = {event->process, event->provider, 0};
+	struct sample_key key = {event->process, event->provider, 0, 0};
 	uint64_t *type;
 	bool added;
 
@@ -50,6 +51,7 @@ int untyped_meet(struct untyped *untyped, const struct event_header *event, size
 		return 0;
 	if (size < sizeof(*typed) || !typed->type)
 		return -EBADMSG;
+	key.since = typed->since;
 	key.sample = typed->sample;
 	type = map_put(untyped->types, &key, &added);
 	if (!type)
@@ -74,15 +76,17 @@ void untyped_resolve(struct untyped *untyped, struct event_header *event)
 {
 	struct event_alloc *alloc = (void *)event;
 	struct event_sample *sample = (void *)event;
-	struct sample_key key = {event->process, event->provider, 0};
+	struct sample_key key = {event->process, event->provider, 0, 0};
 
 	if (!map_count(untyped->types))
 		return;
 	if (event->code == EVENT_alloc && event->size >= sizeof(*alloc)) {
 		key.provider = alloc->provider;
+		key.since = alloc->since;
 		key.sample = alloc->sample;
 		take_type(untyped, &key, &alloc->type);
 	} else if (event->code == EVENT_sample) {
+		key.since = sample->since;
 		key.sample = sample->entry.sample;
 		take_type(untyped, &key, &sample->entry.type);
 	}
@@ -90,8 +94,9 @@ void untyped_resolve(struct untyped *untyped, struct event_header *event)
 
 bool untyped_is_left(struct untyped *untyped, const struct event_header *event)
 {
-	const struct sample_key key = {event->process, event->provider,
-				       ((const struct event_typed *)(const void *)event)->sample};
+	const struct event_typed *typed = (const void *)event;
+	const struct sample_key key = {event->process, event->provider, typed->since,
+				       typed->sample};
 
 	return map_remove(untyped->types, &key);
 }
