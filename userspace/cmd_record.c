@@ -24,7 +24,6 @@
 #include "cmd_push.h"
 #include "record/world/files.h"
 #include "record/throttle/throttle.h"
-#include "record/target/libraries.h"
 #include "record/ingest/watch.h"
 #include "util/log.h"
 
@@ -275,7 +274,6 @@ static void recording_free(struct recording *recording)
 	control_free(recording->control);
 	session_free(recording->session);
 	target_free(recording->target);
-	libraries_free(recording->libraries);
 	agent_close(&recording->agent);
 	warn_troubles(recording);
 	opener_free(recording->opener);

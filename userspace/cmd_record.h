@@ -17,6 +17,7 @@
 #include "util/problem.h"
 #include "record/kernel/checks.h"
 #include "record/world/running.h"
+#include "record/target/libraries.h"
 #include "record/target/target.h"
 
 #define OUTPUT_DEFAULT "gcprof.data"
@@ -81,7 +82,6 @@ struct recording {
 	struct files *files;
 	struct store *store;
 	struct target *target;       /* the started program, or NULL */
-	struct libraries *libraries; /* its libraries; NULL: unknown */
 	struct agent agent;          /* the agent that it loads; closed: none */
 	struct running running;      /* the processes attached to */
 	int cgroup;                  /* the directory of --cgroup */
@@ -220,6 +220,24 @@ const char *recording_no_runtime(const struct recording *recording);
  */
 void recording_warn_none(const struct recording *recording, const char *why, const char *unless);
 void recording_warn_streams(const struct recording *recording);
+
+/* What the program and those that its arguments name will load. */
+struct library_search {
+	struct files *files;
+	struct unwinder *unwinder;
+	const struct agent_kind *agent; /* the requested agent, or NULL */
+	struct buffer found;            /* private to cmd_record_libraries.c */
+	struct agent_verdict verdict;   /* for the program and all its libraries */
+	bool generates;                 /* a library has a runtime that generates code */
+	bool probed;                    /* a file has probes */
+};
+
+/* Reads the files that will be loaded; `words`: the command. They are released by
+ * recording_leave_libraries(), which passes each to the visitor, if any. */
+void recording_find_libraries(struct recording *recording, char **words,
+			      struct library_search *search);
+void recording_leave_libraries(struct library_search *search, libraries_visit *visit,
+			       void *context);
 
 /* The requested ceiling in samples per second; 0: no samples, UINT64_MAX: the program's own. */
 uint64_t recording_ceiling(const struct record_options *options);

@@ -14,7 +14,6 @@
 #include "record/ingest/drain.h"
 #include "record/store/facts.h"
 #include "record/world/files.h"
-#include "record/target/libraries.h"
 #include "record/ingest/watch.h"
 #include "util/log.h"
 #include "util/output_file.h"
@@ -255,67 +254,6 @@ static void search_file(void *context, const char *path, int fd)
 	search->failed++;
 }
 
-/* A file that the program will load. */
-struct library {
-	char *path;
-	int fd;
-};
-
-struct library_search {
-	struct files *files;
-	struct unwinder *unwinder;
-	const struct agent_kind *agent; /* the requested agent, or NULL */
-	struct buffer found;            /* struct library[] */
-	struct agent_verdict verdict;   /* for the program and all its libraries */
-	bool generates;                 /* a library has a runtime that generates code */
-};
-
-/* A runtime in a library: the program runs its code a few milliseconds after its start. */
-static bool makes_code(const struct file_facts *facts)
-{
-	return facts->runtime.runtime && runtime_get(facts->runtime.runtime)->library;
-}
-
-static void read_library(void *context, const char *path, int fd)
-{
-	struct library_search *search = context;
-	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-	const struct file *file = files_read(search->files, fd);
-
-	if (file) {
-		unwinder_expect(search->unwinder, file->id);
-		search->generates |= makes_code(&file->facts);
-	}
-	unwinder_flush(search->unwinder);
-	if (search->agent && file && file->state == FILE_KNOWN)
-		agent_judge(search->agent, file, path, &search->verdict);
-	if (library.path && library.fd >= 0 &&
-	    !buffer_append(&search->found, &library, sizeof(library)))
-		return;
-	free(library.path);
-	if (library.fd >= 0)
-		close(library.fd);
-}
-
-/*
- * The reader's results are complete together with the session: reader, loading thread and
- * the program's dynamic linker work in parallel.
- */
-static void find_libraries(struct recording *recording, struct library_search *search)
-{
-	int err = libraries_start(recording->command, &recording->user, recording->opener,
-				  recording->files, &recording->libraries);
-
-	*search = (struct library_search){.files = recording->files,
-					  .unwinder = recording->unwinder,
-					  .agent = recording->options.agent_kind};
-	if (err)
-		log_verbose("%s: its libraries are unknown before it runs: %s", recording->command,
-			    strerror(-err));
-	else
-		libraries_visit_all(recording->libraries, read_library, search);
-}
-
 /* Reports what cannot be sampled before the program runs. */
 static int choose_agent(struct recording *recording, struct agent_verdict *verdict)
 {
@@ -338,20 +276,6 @@ static int choose_agent(struct recording *recording, struct agent_verdict *verdi
 	return agent_open(kind, &recording->user, &recording->agent, &problem)
 		       ? recording_fail(&problem)
 		       : 0;
-}
-
-/* Passes the files to the visitor, if any, and releases them. */
-static void leave_libraries(struct library_search *search, struct probe_search *visitor)
-{
-	const struct library *all = (const struct library *)(const void *)search->found.data;
-
-	for (size_t i = 0; i < search->found.size / sizeof(*all); i++) {
-		if (visitor)
-			search_file(visitor, all[i].path, all[i].fd);
-		free(all[i].path);
-		close(all[i].fd);
-	}
-	buffer_free(&search->found);
 }
 
 const char *recording_no_runtime(const struct recording *recording)
@@ -380,7 +304,7 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	char why_not[256], none[96];
 
 	snprintf(none, sizeof(none), "%s in %%s or its libraries", recording_no_runtime(recording));
-	leave_libraries(libraries, &search);
+	recording_leave_libraries(libraries, search_file, &search);
 	if (recording->agent.fd > 0)
 		search_file(&search, recording->agent.path, recording->agent.fd);
 	snprintf(why_not, sizeof(why_not),
@@ -589,14 +513,14 @@ int recording_open(struct recording *recording, char **words)
 	int code = prepare(recording, words[0]), pidfd;
 
 	if (!code) {
-		find_libraries(recording, &libraries);
+		recording_find_libraries(recording, words, &libraries);
 		code = choose_agent(recording, &libraries.verdict);
 	}
 	if (!code)
 		code = start_child(recording, words);
 	if (!code)
 		code = follow_child(recording, &libraries);
-	leave_libraries(&libraries, NULL);
+	recording_leave_libraries(&libraries, NULL, NULL);
 	if (!code)
 		code = recording_open_profile(recording, words);
 	if (!code) {

@@ -32,6 +32,32 @@ holds_collections() { # FILE
 	"$GCPROF" report | grep -E "^ *runtime cpython $("$PYTHON" -c 'import platform; print(platform.python_version())')"
 }
 
+@test "a program that only starts Python: collections from its start on" {
+	need_python
+	echo 'import gc, os
+kept = [[i] for i in range(100000)]
+print(*(g["collections"] for g in gc.get_stats()), flush=True)
+os._exit(0)' >keeps.py
+	for command in env 'sh -c' 'timeout 100'; do
+		arguments=("$PYTHON" -I -S keeps.py)
+		[ "$command" != 'sh -c' ] || arguments=("exec ${arguments[*]}")
+		# shellcheck disable=SC2086 # two words
+		record -F 0 -- $command "${arguments[@]}"
+		same "collections below $command" "$("$GCPROF" query "SELECT count(*) FROM collections
+			GROUP BY name ORDER BY name" 2>/dev/null | tail -n +3 | xargs)" "$(cat out)"
+		holds '[.losses[] | select(.name == "UNPROBED")] == []'
+	done
+}
+
+@test "a script that starts Python: the time before its probes were attached is said" {
+	need_python
+	printf '#!/bin/sh\nexec %s "$@"\n' "$PYTHON" >script
+	chmod +x script
+	record -F 0 -- ./script -I -S "$PROGRAMS/cycles.py" 0.3
+	holds '[.losses[] | select(.name == "UNPROBED") | .severity, .count > 0] == ["lost", true]'
+	grep -q 'passed before their probes were attached' record.log
+}
+
 @test "collections of a program that runs already, and no longer than it is recorded" {
 	local pid
 	need_python

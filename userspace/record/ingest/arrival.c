@@ -162,6 +162,22 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
+/* A program that starts during the recording has run without these probes until now. */
+static void count_unprobed(struct arrival *arrival, struct process *process,
+			   const struct file *file, const struct event_mmap *event)
+{
+	uint64_t from = event->header.time, until = file->attached;
+
+	if (!until || until == ATTACHING || from <= process->begin)
+		return;
+	from = from > process->unprobed ? from : process->unprobed;
+	until = until < process->end ? until : process->end;
+	if (until <= from)
+		return;
+	process->unprobed = until;
+	arrival->unprobed_ns += until - from;
+}
+
 static void mapped(struct arrival *arrival, struct file *file, const struct event_mmap *event,
 		   uint64_t until)
 {
@@ -171,6 +187,7 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 		unwinder_remap(arrival->unwinder, process);
 	if (!attach(arrival, file, event, until) || !process)
 		return;
+	count_unprobed(arrival, process, file, event);
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->runtime[0])
 		arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);

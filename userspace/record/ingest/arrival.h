@@ -28,6 +28,7 @@ struct arrival {
 	struct buffer waiting; /* mappings of files that are not attached yet; to be freed */
 	uint64_t next_try;     /* ns */
 	bool crowded;          /* some wait for free probe locations */
+	uint64_t unprobed_ns; /* that programs ran before the probes of their files were attached */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version; "": none */
 	bool attached;                  /* a file was attached; to be reset */
 	bool trouble; /* a file could not be attached, see `problem`; to be reset */

@@ -311,6 +311,8 @@ static int drain_figures(struct drain *drain, int (*put)(struct counters *))
 	int err;
 
 	counters_set_loss(drain->parts.counters, LOSS_LATE, flow_late(drain->flow));
+	counters_set_loss(drain->parts.counters, LOSS_UNPROBED,
+			  (drain->arrival.unprobed_ns + 999999) / 1000000);
 	counters_set_loss(drain->parts.counters, LOSS_UNWIND_ROWS,
 			  unwinder_refused(drain->parts.unwinder));
 	counters_set_loss(drain->parts.counters, LOSS_NAMES_TABLE,

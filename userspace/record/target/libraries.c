@@ -173,7 +173,7 @@ static int find_program(struct libraries *libraries)
 	return -ELOOP;
 }
 
-int libraries_start(const char *path, const struct invoker *user, struct opener *opener,
+int libraries_start(const char *path, bool runs, const struct invoker *user, struct opener *opener,
 		    struct files *files, struct libraries **out)
 {
 	struct libraries *libraries = calloc(1, sizeof(*libraries));
@@ -192,7 +192,7 @@ int libraries_start(const char *path, const struct invoker *user, struct opener 
 	if (fd < 0)
 		goto out;
 	file = files_read(files, fd);
-	err = file && file->state == FILE_KNOWN && file->facts.interpreter[0]
+	err = file && runs && file->state == FILE_KNOWN && file->facts.interpreter[0]
 		      ? start_linker(libraries, file->facts.interpreter, user)
 		      : 0;
 out:

@@ -14,10 +14,11 @@ struct libraries;
 
 /*
  * Runs the dynamic linker of the program at `path` (for a script: of its interpreter) in a child,
- * as `user`. `opener` opens regular files only, with this user's rights; `files` reads the program.
- * Both are borrowed.
+ * as `user`, if `runs`: the program is to be run, because its file says which linker that is.
+ * Otherwise only libraries beside the program are found. `opener` opens regular files only, with
+ * this user's rights; `files` reads the program. Both are borrowed.
  */
-int libraries_start(const char *path, const struct invoker *user, struct opener *opener,
+int libraries_start(const char *path, bool runs, const struct invoker *user, struct opener *opener,
 		    struct files *files, struct libraries **out);
 
 /*

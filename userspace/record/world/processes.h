@@ -38,6 +38,7 @@ struct process {
 	uint8_t n_joins;
 	uint32_t runtimes;     /* bits: recorded without probes, so they announce nothing */
 	uint64_t sampled;      /* samples of those so far */
+	uint64_t unprobed;     /* time until then without probes is counted, ns */
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_record_libraries.c: reads what the program will load, before it runs. */
+/*
+ * A file that a program maps while it is recorded gets its probes some 10 to 50 ms later, most of
+ * which the kernel takes to attach them. A program without probes often only starts another one:
+ * `env`, `timeout`, `sh -c`. So the programs that its arguments name are read as well. A path may
+ * name a file that the user would not run, so its dynamic linker is not asked for its libraries;
+ * that of a command in PATH is.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd_record.h"
+#include "record/unwind/unwinder.h"
+#include "util/log.h"
+
+enum {
+	WORDS_MAX = 16,   /* of the arguments that may be programs */
+	PROGRAMS_MAX = 4, /* that are read */
+};
+
+#define SEPARATORS " \t\n;&|()'\"" /* of words in a shell's argument */
+
+/* A file that the program will load. */
+struct library {
+	char *path;
+	int fd;
+};
+
+/* A runtime in a library: the program runs its code a few milliseconds after its start. */
+static bool makes_code(const struct file_facts *facts)
+{
+	return facts->runtime.runtime && runtime_get(facts->runtime.runtime)->library;
+}
+
+static void read_library(void *context, const char *path, int fd)
+{
+	struct library_search *search = context;
+	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+	const struct file *file = files_read(search->files, fd);
+
+	if (file) {
+		unwinder_expect(search->unwinder, file->id);
+		search->generates |= makes_code(&file->facts);
+		search->probed |= file->facts.n_sites > 0;
+	}
+	unwinder_flush(search->unwinder);
+	if (search->agent && file && file->state == FILE_KNOWN)
+		agent_judge(search->agent, file, path, &search->verdict);
+	if (library.path && library.fd >= 0 &&
+	    !buffer_append(&search->found, &library, sizeof(library)))
+		return;
+	free(library.path);
+	if (library.fd >= 0)
+		close(library.fd);
+}
+
+/* Reads the program at `path` and its libraries; `runs`: as for libraries_start(). */
+static void read_program(struct recording *recording, const char *path, bool runs,
+			 struct library_search *search)
+{
+	struct libraries *libraries;
+	int err = libraries_start(path, runs, &recording->user, recording->opener, recording->files,
+				  &libraries);
+
+	if (err)
+		log_verbose("%s: its libraries are unknown before it runs: %s", path,
+			    strerror(-err));
+	else
+		libraries_visit_all(libraries, read_library, search);
+	libraries_free(err ? NULL : libraries);
+}
+
+/* Counts down what may still be read; false: no more words. */
+static bool read_word(struct recording *recording, const char *word, struct library_search *search,
+		      int *words, int *programs)
+{
+	struct problem problem;
+	char *path;
+
+	if (!*word || *word == '-')
+		return true;
+	if (!target_resolve(&recording->user, word, &path, &problem)) {
+		read_program(recording, path, !strchr(word, '/'), search);
+		free(path);
+		--*programs;
+	}
+	return --*words > 0 && *programs > 0;
+}
+
+static void read_arguments(struct recording *recording, char **arguments,
+			   struct library_search *search)
+{
+	int words = WORDS_MAX, programs = PROGRAMS_MAX;
+	bool more = true;
+
+	for (; more && *arguments; arguments++) {
+		char *copy = strdup(*arguments), *rest = copy, *word;
+
+		while (more && (word = strsep(&rest, SEPARATORS)))
+			more = read_word(recording, word, search, &words, &programs);
+		free(copy);
+	}
+}
+
+/*
+ * The reader's results are complete together with the session: reader, loading thread and
+ * the program's dynamic linker work in parallel.
+ */
+void recording_find_libraries(struct recording *recording, char **words,
+			      struct library_search *search)
+{
+	*search = (struct library_search){.files = recording->files,
+					  .unwinder = recording->unwinder,
+					  .agent = recording->options.agent_kind};
+	read_program(recording, recording->command, true, search);
+	/* The agent is judged by the program itself. */
+	search->agent = NULL;
+	if (!search->probed)
+		read_arguments(recording, words + 1, search);
+}
+
+void recording_leave_libraries(struct library_search *search, libraries_visit *visit, void *context)
+{
+	const struct library *all = (const struct library *)(const void *)search->found.data;
+
+	for (size_t i = 0; i < search->found.size / sizeof(*all); i++) {
+		if (visit)
+			visit(context, all[i].path, all[i].fd);
+		free(all[i].path);
+		close(all[i].fd);
+	}
+	buffer_free(&search->found);
+}
