@@ -78,7 +78,10 @@ right_ends() {
 			.line == $(awk -v f="$function" '$0 ~ "def " f {print NR}' "$OBJECTS"))"
 	done
 	holds '(.alloc.bytes.estimate) as $all | [.functions[] | select(.name == "make_bytes").alloc_self.estimate] | add > 0.3 * $all'
-	"$GCPROF" report --live | grep -q 'make_staying < work'
+	"$GCPROF" report --live >live
+	grep -q 'make_staying < work' live
+	# All ends are known: there is no collection that might have missed one.
+	! grep -q 'did not examine' live || false
 	# The line that allocates, not only that of the function.
 	name=$("$GCPROF" dump | jq -r 'select(.record == "string" and .text == "make_staying").id')
 	"$GCPROF" dump | jq -e -s --argjson name "$name" --argjson line "$(awk '/kept.append/ {print NR}' "$OBJECTS")" \

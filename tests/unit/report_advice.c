@@ -118,7 +118,7 @@ TEST(premature_promotion_is_shown_with_its_site)
 
 TEST(calls_that_stall_fail_or_abound)
 {
-	struct model_syscall calls[4] = {
+	struct model_syscall calls[5] = {
 		{.name = "madvise",
 		 .count = 90,
 		 .total_ns = second,
@@ -155,6 +155,10 @@ TEST(calls_that_stall_fail_or_abound)
 	calls[1].in_gc_ns = 1000;
 	calls[2].errors = 20;
 	calls[1].errors = 49000; /* nothing to read: no name is looked up in vain */
+	/* The agent's questions are not the program's. */
+	calls[4] = (struct model_syscall){
+		.name = "rt_sigprocmask", .count = 4000, .errors = 3900, .total_ns = 1000};
+	model.n_syscalls = 5;
 	CHECK(!says(&model, "stalled_calls", ""));
 	CHECK(!says(&model, "failing_calls", ""));
 }

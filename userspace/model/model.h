@@ -111,6 +111,7 @@ struct model_alloc {
 	struct estimate objects;
 	double live_bytes;
 	struct estimate live; /* live_bytes with its interval */
+	bool live_collected;  /* a collector decides when some of those objects die */
 };
 
 /*

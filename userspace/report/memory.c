@@ -224,10 +224,11 @@ int section_live(const struct section *section)
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
 		"about %s in all, \u00b1%s: objects that became old, or that the program must "
-		"free, and are not known to have died.%s",
+		"free, and are not known to have died before the recording or their program "
+		"ended.%s",
 		unit_bytes(model->alloc.live_bytes).text,
 		unit_bytes((model->alloc.live.high - model->alloc.live.low) / 2).text,
-		model_gc_count(&model->gc)
+		model->alloc.live_collected
 			? " Objects that the last collections did not examine may be dead; those "
 			  "allocated since are not among them."
 			: "");

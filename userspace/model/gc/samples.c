@@ -500,8 +500,10 @@ static void finish_alive(struct samples *samples, const struct sample *sample, s
 	double p = (double)sample->probability;
 
 	charge_major_pauses(samples, sample);
-	if (sample->type != TYPE_UNSELECTED)
-		tally_add(live, sample->bytes * p, p);
+	if (sample->type == TYPE_UNSELECTED)
+		return;
+	tally_add(live, sample->bytes * p, p);
+	samples->world->model->alloc.live_collected |= !sample->manual;
 }
 
 /* Programs may keep a longer period than the one that was asked for. Those that are written exceed
