@@ -222,6 +222,8 @@ static __always_inline int place_fired(const struct probe_firing *firing)
 	}
 	place_read((struct place_room *)scratch->data, firing->place);
 	place_pause(firing, flags, event->values[0]);
+	if (flags & PLACE_RESUMES)
+		event->rss_bytes = rss_bytes();
 	if ((flags & PLACE_COLLECTOR) && !ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING)) {
 		scratch_drop(scratch);
 		return 0;

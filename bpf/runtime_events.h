@@ -15,6 +15,7 @@ struct event_place {
 	uint16_t text_size[PLACE_TEXTS];
 	uint32_t failed; /* bits: values that could not be read and are 0 */
 	uint32_t reserved;
+	uint64_t rss_bytes; /* of the process, at the end of a pause; else 0 */
 	uint64_t values[PLACE_VALUES];
 	/* tail: the texts, each padded with zeroes to 8 bytes; then the stack */
 };

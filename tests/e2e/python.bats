@@ -29,6 +29,9 @@ holds_collections() { # FILE
 	record -F 0 -- "$PYTHON" "$PROGRAMS/cycles.py" 0.3
 	holds_collections out
 	holds '.gc.named | map(.name) == ["generation 0", "generation 1", "generation 2"]'
+	# Each has the memory of the process, here some 10 MB.
+	same 'collections with that' "$("$GCPROF" query "SELECT count(*) = count(rss_bytes), min(rss_bytes) > 4e6,
+		max(rss_bytes) < 1e8 FROM collections" 2>/dev/null | tail -n 1 | xargs)" '1 1 1'
 	"$GCPROF" report | grep -E "^ *runtime cpython $("$PYTHON" -c 'import platform; print(platform.python_version())')"
 }
 

@@ -238,6 +238,7 @@ static int pause_end(struct places *places, const struct firing *firing, struct 
 	event.heap_after = heap->after + firing->values.of[VALUE_USED];
 	event.heap_size = heap->committed + firing->values.of[VALUE_SIZE];
 	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
+	event.rss_bytes = firing->event->rss_bytes;
 	/* It only grows, unless the program lies. */
 	if (runtime_place_has(firing->place, VALUE_PROMOTED) &&
 	    firing->values.of[VALUE_PROMOTED] >= heap->promoted) {
