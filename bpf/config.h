@@ -156,8 +156,9 @@ struct task_state {
 	struct task_faults paused_faults;
 	struct task_faults gc_faults; /* of the last collection it ended */
 	uint64_t cpu_ns;              /* CPU time when last added to its process: call_cpu.h */
-	uint64_t python;              /* its PyThreadState, to be verified; 0: none found */
-	uint64_t python_search;       /* earliest time of the next search for one, ns */
+	uint64_t python[2]; /* its PyThreadStates, innermost first, to be verified; 0: none found */
+	uint64_t python_newest; /* the newest interpreter then */
+	uint64_t python_search; /* earliest time of the next search for one, ns */
 	struct task_waits waits;
 };
 

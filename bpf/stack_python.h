@@ -33,24 +33,34 @@ static long stack_python_search(uint32_t index, struct python_loop *loop)
  * starting gets one soon. So searches may take one five-hundredth of the time. */
 #define STACK_SEARCH_STEP_NS 50000
 
-/* Finds the interpreter's state of the current thread; false if there is none. */
-static __always_inline bool stack_python_thread(struct python_loop *loop)
+/* Finds the interpreters' states of the current thread; false if there is none. Where there are
+ * several interpreters, another one may have been entered since the last search. */
+__noinline int stack_python_thread(struct scratch *scratch, struct task_state *state)
 {
-	struct walk_cpython *walk = &loop->scratch->cpython;
-	struct task_state *state = loop->state;
-	uint64_t now, steps;
+	struct python_loop loop = {scratch, state};
+	struct walk_cpython *walk;
+	uint64_t id = thread_storage(bpf_get_current_task_btf()), now, steps, newest;
+	bool known;
 
-	walk->thread = state->python;
-	if (walk->thread && cpython_is_thread(walk, thread_storage(bpf_get_current_task_btf())))
+	if (!scratch || !state)
+		return 0;
+	walk = &scratch->cpython;
+	newest = cpython_newest(walk);
+	walk->found[0] = state->python[0];
+	walk->found[1] = state->python[1];
+	known = newest == state->python_newest && cpython_is_thread(walk, walk->found[0], id);
+	if (known && !cpython_field(walk, newest, CPYTHON_INTERPRETER_NEXT))
 		return 1;
 	now = bpf_ktime_get_ns();
-	if (!state->python && now < state->python_search)
-		return 0;
+	if (now < state->python_search && (known || !state->python[0]))
+		return known;
 	cpython_search_begin(walk);
-	steps = bpf_loop(CPYTHON_THREADS_MAX, stack_python_search, loop, 0);
-	state->python = walk->thread;
+	steps = bpf_loop(CPYTHON_THREADS_MAX, stack_python_search, &loop, 0);
+	state->python[0] = walk->found[0];
+	state->python[1] = walk->found[1];
+	state->python_newest = newest;
 	state->python_search = now + steps * STACK_SEARCH_STEP_NS;
-	return walk->thread != 0;
+	return walk->found[0] != 0;
 }
 
 /* Sets what distinguishes the current function from others. */
@@ -110,7 +120,7 @@ __noinline int stack_python(struct scratch *scratch, struct task_state *state)
 		return 0;
 	scratch->cpython.layout = place->cpython;
 	scratch->cpython.bias = place->cpython_bias;
-	if (!stack_python_thread(&loop))
+	if (!stack_python_thread(scratch, state))
 		return 0;
 	cpython_begin(&scratch->cpython);
 	bpf_loop(CPYTHON_FRAMES_MAX, stack_python_step, &loop, 0);

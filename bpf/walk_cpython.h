@@ -31,6 +31,7 @@ struct walk_cpython {
 	struct cpython_layout layout;
 	uint64_t bias;                /* load bias of its file */
 	uint64_t interpreter, thread; /* at which the search is */
+	uint64_t found[2];            /* states of the thread, innermost first; 0: none */
 	uint64_t frame;               /* at which the walk is; 0: at the end */
 	uint64_t activation;          /* its _PyCFrame; 0: none */
 	uint64_t raw[16];             /* of the current frame */
@@ -55,25 +56,36 @@ static inline uint64_t cpython_field(const struct walk_cpython *walk, uint64_t f
 	return from ? cpython_word(from + walk->layout.at[item]) : 0;
 }
 
-/* Is the thread the one with this id? */
-static inline int cpython_is_thread(const struct walk_cpython *walk, uint64_t id)
+/* Is it a state of the thread with this id? */
+static inline int cpython_is_thread(const struct walk_cpython *walk, uint64_t thread, uint64_t id)
 {
-	return cpython_field(walk, walk->thread, CPYTHON_THREAD_ID) == id;
+	return thread && cpython_field(walk, thread, CPYTHON_THREAD_ID) == id;
+}
+
+/* The newest interpreter. */
+static inline uint64_t cpython_newest(const struct walk_cpython *walk)
+{
+	return cpython_field(walk, walk->bias + walk->layout.runtime, CPYTHON_INTERPRETERS);
 }
 
 /* Starts a search through the threads of all interpreters. */
 static inline void cpython_search_begin(struct walk_cpython *walk)
 {
-	walk->thread = 0;
-	walk->interpreter =
-		cpython_field(walk, walk->bias + walk->layout.runtime, CPYTHON_INTERPRETERS);
+	walk->thread = walk->found[0] = walk->found[1] = 0;
+	walk->interpreter = cpython_newest(walk);
 }
 
-/* One step: 1 at the end, when `thread` has this id or is 0. */
+/*
+ * One step: 1 at the end. A thread has one state in each interpreter that it has entered. The
+ * newest interpreters come first, which others have entered.
+ */
 static inline int cpython_search(struct walk_cpython *walk, uint64_t id)
 {
-	if (walk->thread && cpython_is_thread(walk, id))
-		return 1;
+	if (cpython_is_thread(walk, walk->thread, id)) {
+		walk->found[walk->found[0] != 0] = walk->thread;
+		walk->thread = 0;
+		return walk->found[1] || !walk->interpreter;
+	}
 	if (walk->thread) {
 		walk->thread = cpython_field(walk, walk->thread, CPYTHON_THREAD_NEXT);
 		return 0;
@@ -85,19 +97,25 @@ static inline int cpython_search(struct walk_cpython *walk, uint64_t id)
 	return 0;
 }
 
-/* Starts a walk of the thread. */
+/* Continues the walk with a state of the thread. */
+static inline void cpython_enter(struct walk_cpython *walk, uint64_t thread)
+{
+	walk->activation = 0;
+	if (walk->layout.at[CPYTHON_THREAD_CFRAME] == CPYTHON_NONE) {
+		walk->frame = cpython_field(walk, thread, CPYTHON_THREAD_FRAME);
+		return;
+	}
+	walk->activation = cpython_field(walk, thread, CPYTHON_THREAD_CFRAME);
+	walk->frame = cpython_field(walk, walk->activation, CPYTHON_CFRAME_FRAME);
+}
+
+/* Starts a walk of the thread, in the innermost interpreter. */
 static inline void cpython_begin(struct walk_cpython *walk)
 {
 	walk->looked = 0;
 	walk->count = 0;
 	walk->quality = 0;
-	walk->activation = 0;
-	if (walk->layout.at[CPYTHON_THREAD_CFRAME] == CPYTHON_NONE) {
-		walk->frame = cpython_field(walk, walk->thread, CPYTHON_THREAD_FRAME);
-		return;
-	}
-	walk->activation = cpython_field(walk, walk->thread, CPYTHON_THREAD_CFRAME);
-	walk->frame = cpython_field(walk, walk->activation, CPYTHON_CFRAME_FRAME);
+	cpython_enter(walk, walk->found[0]);
 }
 
 /* A word, or a byte, of what was read. */
@@ -179,6 +197,12 @@ static inline int cpython_next(struct walk_cpython *walk, uint64_t *address)
 	uint64_t frame = walk->frame;
 
 	*address = walk->activation;
+	if (!frame && walk->found[1]) {
+		/* The interpreter that entered this one. */
+		cpython_enter(walk, walk->found[1]);
+		walk->found[1] = 0;
+		return 0;
+	}
 	if (!frame)
 		return -1;
 	if (walk->looked++ >= CPYTHON_FRAMES_MAX)

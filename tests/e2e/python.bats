@@ -194,6 +194,21 @@ loops() {
 	holds '[.functions[] | select(.name == "share" and (.file | endswith("/script")))] | length == 1'
 }
 
+# Functions of subinterpreters lie inside those that entered these, in the first thread and in another.
+nests() { # PYTHON
+	record -F 2000 -- "$1" "$PROGRAMS/nested.py"
+	"$GCPROF" export -f folded -o - 2>/dev/null | awk '
+		/inner_function/ { all += $NF; if (/;enters.*;inner_function/) right += $NF
+			if (/Thread.*;enters.*;inner_function/) apart += $NF }
+		END { print all + 0, right + 0, apart + 0; exit !(right > 0.97 * all && apart > 0.3 * all && apart < 0.7 * all) }'
+}
+
+@test "subinterpreters have functions, below those that enter them" {
+	need_python
+	"$PYTHON" -c 'import _xxsubinterpreters' || skip 'there are none'
+	nests "$PYTHON"
+}
+
 @test "workers that a server forks have functions" {
 	local all without
 	need_python
@@ -258,6 +273,7 @@ END
 		holds_shares
 		record -- "$other" "$PROGRAMS/hot.py" 0.4 deep
 		holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
+		nests "$other"
 	done
 }
 

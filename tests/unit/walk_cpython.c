@@ -74,7 +74,7 @@ static bool search(uint64_t id)
 	cpython_search_begin(&walk);
 	for (int i = 0; i < 10; i++)
 		if (cpython_search(&walk, id))
-			return walk.thread != 0;
+			return walk.found[0] != 0;
 	return false;
 }
 
@@ -86,9 +86,20 @@ TEST(a_thread_is_found_in_any_interpreter)
 	put(THREAD + 0x40 + 8, MEMORY + THREAD + 0x80);
 	put(THREAD + 0x80 + 24, 88);
 	CHECK(search(88));
-	CHECK_EQ(walk.thread, MEMORY + THREAD + 0x80);
+	CHECK_EQ(walk.found[0], MEMORY + THREAD + 0x80);
+	CHECK_EQ(walk.found[1], 0);
 	CHECK(search(77));
+	CHECK_EQ(walk.found[0], MEMORY + THREAD);
+	CHECK_EQ(walk.found[1], 0);
 	CHECK(!search(99));
+	/* It has entered the second one from the first, which is the older. */
+	put(THREAD + 0x80 + 24, 77);
+	put(RUNTIME + 8, MEMORY + INTERPRETER + 0x40);
+	put(INTERPRETER + 0x40, MEMORY + INTERPRETER);
+	put(INTERPRETER, 0);
+	CHECK(search(77));
+	CHECK_EQ(walk.found[0], MEMORY + THREAD + 0x80);
+	CHECK_EQ(walk.found[1], MEMORY + THREAD);
 }
 
 /* Two activations: frames 0 and 1 (the entry) in that at CFRAMES, frame 2 in that behind it. */
@@ -124,6 +135,27 @@ TEST(frames_of_311_lie_where_their_activation_does)
 	CHECK_EQ(walk.instruction, 9);
 	CHECK_EQ(cpython_next(&walk, &address), -1);
 	CHECK_EQ(walk.quality, 0);
+}
+
+TEST(an_interpreter_is_followed_by_the_one_that_entered_it)
+{
+	uint64_t address;
+
+	make_311();
+	walk.found[1] = MEMORY + THREAD + 0x100;
+	put(THREAD + 0x100 + 32, MEMORY + CFRAMES + 0x300);
+	put(CFRAMES + 0x300 + 8, MEMORY + frame_at(3));
+	put_frame(3, 6, true, false);
+	put(frame_at(3) + 48, 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(cpython_next(&walk, &address), 2);
+	CHECK_EQ(cpython_next(&walk, &address), 0);
+	CHECK_EQ(cpython_next(&walk, &address), 2);
+	CHECK_EQ(address, MEMORY + CFRAMES + 0x300);
+	CHECK_EQ(walk.instruction, 6);
+	CHECK_EQ(cpython_next(&walk, &address), -1);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.count, 4);
 }
 
 TEST(later_ones_end_with_their_activation)
