@@ -73,7 +73,7 @@ right_shares() { # TIMES
 }
 
 @test "one that a shell starts has them from when its sampler was switched on" {
-	record -- sh -c "$PROGRAMS/stripped 400000 524289; true"
+	record -- sh -c "cd $PROGRAMS && ./stripped 400000 524289; true"
 	right_shares 400000
 }
 
@@ -309,10 +309,11 @@ start() {
 	same switch "$(variable "$program" runtime.disableMemoryProfiling 1)" 01
 }
 
-# Processes so short that the reader has not seen the file before most of them have ended. The
-# runtime's first function has a table of 8 KiB on its stack, above which nothing is walked.
+# Processes so short that the reader has not seen the file before most of them have ended: it would, if
+# an argument were its path. The runtime's first function has a table of 8 KiB on its stack, above which
+# nothing is walked.
 @test "processes that a shell starts have whole stacks from the first sample on" {
-	record -- sh -c "for i in 1 2 3 4 5 6 7 8; do $PROGRAMS/stripped 10000; done"
+	record -- sh -c "cd $PROGRAMS && for i in 1 2 3 4 5 6 7 8; do ./stripped 10000; done"
 	rows "WITH t AS (SELECT p.id, t.quality, row_number() OVER (PARTITION BY p.id ORDER BY t.id) n
 		FROM ticks t JOIN processes p ON p.id = t.process WHERE p.name = 'stripped' AND
 		t.time > (SELECT max(time) FROM markers m WHERE m.kind = 'exec' AND m.process = p.id))

@@ -66,13 +66,14 @@ mostly() { # FUNCTION THREAD
 	[ "$line" -gt 0 ]
 }
 
+# What the arguments name is read before it runs; a variable's value is not.
 # Shell code: waits until the process that was started last runs another program than the shell.
 until_runs='until [ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]; do :; done'
 
 @test "a program that was deleted while it ran has names" {
 	need_root
 	make_spinner gone -g
-	record -- sh -c "./gone 0.7 & $until_runs; rm gone; wait"
+	record -- sh -c "file=gone; ./\$file 0.7 & $until_runs; rm gone; wait"
 	mostly spin_outer gone
 	mostly spin_inner gone
 }
@@ -82,7 +83,7 @@ until_runs='until [ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]; 
 	make_spinner old -g
 	sed 's/spin_/turn_/g' spinner.c >turner.c
 	gcc -O2 -g turner.c -o new
-	record -- sh -c "./old 0.7 & $until_runs; mv new old; wait"
+	record -- sh -c "file=old; ./\$file 0.7 & $until_runs; mv new old; wait"
 	mostly spin_outer old
 	[ "$(below turn_outer)" = 0 ]
 }
