@@ -13,7 +13,7 @@ need_java() {
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	! command -v javac >/dev/null ||
-		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Sizes}.java
+		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Sizes}.java
 }
 
 # Records Allocate with one of the collectors; its log goes to gc.log.
@@ -72,6 +72,28 @@ check_pauses() { # PATTERN
 	"$GCPROF" query 'SELECT name FROM threads' >names
 	grep -x 'VM Periodic Task Thread *' names
 	grep -x 'Reference Handler *' names
+}
+
+# Kinds and sizes of all collections are those of the log, which rounds down.
+collects_twice() { # OPTION
+	record -F 0 -- java -Xmx128m "$1" -Xlog:gc:file=gc.log -cp "$PROGRAMS" Grow 600000 80000
+	grep -oE 'Pause (Young|Full).*M->[0-9]+M' gc.log |
+		sed -E 's/Pause (Young|Full).* ([0-9]+)M->([0-9]+)M/\1 \2 \3/; s/Young/minor/; s/Full/full/' >log
+	"$GCPROF" query --format csv "SELECT kind, heap_before / 1048576, heap_after / 1048576 FROM collections
+		WHERE kind != 'stop' ORDER BY start" | tail -n +2 | tr , " " >seen
+	same 'collections' "$(cat seen)" "$(cat log)"
+	[ "$(grep -c full seen)" -ge 3 ]
+	holds '.gc.heap_peak_bytes <= 128 * 1048576'
+}
+
+@test "a young collection and a full one in the same pause are two: Serial" {
+	need_java
+	collects_twice -XX:+UseSerialGC
+}
+
+@test "a young collection and a full one in the same pause are two: Parallel" {
+	need_java
+	collects_twice -XX:+UseParallelGC
 }
 
 @test "pauses and cycles of ZGC are those of the log" {

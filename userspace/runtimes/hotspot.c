@@ -346,13 +346,25 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return number < RUNTIME_REASONS_MAX ? facts->reasons[number] : NULL;
 }
 
+/* The note's flag is that of the operation, in which Serial and Parallel may collect twice. */
 static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
 			     const char *collector, uint32_t *kind)
 {
+	static const struct {
+		const char *collector;
+		uint32_t kind;
+	} known[] = {{"Copy", GCPROF_GC_MINOR},
+		     {"PS Scavenge", GCPROF_GC_MINOR},
+		     {"MarkSweepCompact", GCPROF_GC_FULL},
+		     {"PS MarkSweep", GCPROF_GC_FULL}};
+
 	(void)facts;
 	*kind = full ? GCPROF_GC_FULL : GCPROF_GC_MINOR;
 	if (!collector)
 		*kind = GCPROF_GC_STOP;
+	for (size_t i = 0; collector && i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(collector, known[i].collector))
+			*kind = known[i].kind;
 	return collector ? collector : "safepoint";
 }
 

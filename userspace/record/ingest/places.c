@@ -21,6 +21,7 @@ struct heap {
 	uint64_t reason;
 	uint64_t pauses;                   /* so far */
 	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
+	bool swept;                        /* parts were reported after the collection */
 	uint64_t promoted;                 /* bytes, before the pause */
 	struct event_gc_cycle cycle;       /* cycle.began 0: none */
 	uint64_t coming;                   /* bytes in use before the next cycle */
@@ -199,59 +200,84 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
+static void open_pause(const struct firing *firing, struct heap *heap)
+{
+	heap->begin = firing->event->header;
+	heap->reported = heap->swept = false;
+	heap->kind = GCPROF_GC_STOP;
+	heap->reason = 0;
+	heap->before = heap->after = heap->committed = 0;
+	heap->pauses++;
+}
+
 /* If the previous pause's end was lost, the new one ends it (bpf/pauses.h). */
 static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
 {
 	char text[64];
 
-	heap->begin = firing->event->header;
-	heap->reported = false;
-	heap->kind = GCPROF_GC_STOP;
+	open_pause(firing, heap);
 	heap->full = firing->values.of[VALUE_KIND];
-	heap->reason = runtime_place_has(firing->place, VALUE_REASON)
-			       ? firing->values.of[VALUE_REASON] + 1
-			       : 0;
-	heap->before = heap->after = heap->committed = 0;
+	if (runtime_place_has(firing->place, VALUE_REASON))
+		heap->reason = firing->values.of[VALUE_REASON] + 1;
 	heap->promoted = firing->values.of[VALUE_PROMOTED];
-	heap->pauses++;
 	places_text(firing, 0, text, sizeof(text));
 	if (!waits_for_parts(firing))
 		report_begin(places, firing, heap, *text ? text : NULL);
 	return 0;
 }
 
+/* Emits the end of the pause, with the sums of the parts and what `event` has already. */
+static void close_pause(struct places *places, const struct firing *firing, struct heap *heap,
+			struct event_gc_end *event)
+{
+	report_begin(places, firing, heap, NULL);
+	event->heap = firing->values.of[VALUE_HEAP];
+	event->cycle = heap->pauses;
+	event->kind = heap->kind;
+	event->heap_before += heap->before;
+	event->heap_after += heap->after;
+	event->heap_size += heap->committed;
+	event->rss_bytes = firing->event->rss_bytes;
+	event->late = 1; /* page faults are unknown */
+	if (heap->reason && firing->runtime->reason_name)
+		event->reason =
+			number_of(places, &event->header,
+				  firing->runtime->reason_name(firing->facts, heap->reason - 1));
+	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
+	heap->begin.size = 0;
+}
+
 static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
 {
-	/* Page faults are unknown. */
-	struct event_gc_end event = {.header = firing->event->header, .late = 1};
+	struct event_gc_end event = {.header = firing->event->header,
+				     .heap_before = firing->values.of[VALUE_BEFORE],
+				     .heap_after = firing->values.of[VALUE_USED],
+				     .heap_size = firing->values.of[VALUE_SIZE],
+				     .unreachable = firing->values.of[VALUE_UNREACHABLE]};
 
 	if (!heap->begin.size)
 		return 0;
-	report_begin(places, firing, heap, NULL);
 	if (firing->values.of[VALUE_TIME] >= heap->begin.time &&
 	    firing->values.of[VALUE_TIME] < event.header.time)
 		event.header.time = firing->values.of[VALUE_TIME];
-	event.heap = firing->values.of[VALUE_HEAP];
-	event.cycle = heap->pauses;
-	event.kind = heap->kind;
-	event.heap_before = heap->before + firing->values.of[VALUE_BEFORE];
-	event.heap_after = heap->after + firing->values.of[VALUE_USED];
-	event.heap_size = heap->committed + firing->values.of[VALUE_SIZE];
-	event.unreachable = firing->values.of[VALUE_UNREACHABLE];
-	event.rss_bytes = firing->event->rss_bytes;
 	/* It only grows, unless the program lies. */
 	if (runtime_place_has(firing->place, VALUE_PROMOTED) &&
 	    firing->values.of[VALUE_PROMOTED] >= heap->promoted) {
 		event.has_stats = 1;
 		event.stats.promoted_bytes = firing->values.of[VALUE_PROMOTED] - heap->promoted;
 	}
-	if (heap->reason && firing->runtime->reason_name)
-		event.reason =
-			number_of(places, &event.header,
-				  firing->runtime->reason_name(firing->facts, heap->reason - 1));
-	places_put(places, &event.header, EVENT_gc_end, sizeof(event));
-	heap->begin.size = 0;
+	close_pause(places, firing, heap, &event);
 	return 0;
+}
+
+/* Another collection begins in the same pause, such as a full one because the young one was not
+ * enough: each has a pause of its own. */
+static void next_collection(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	struct event_gc_end event = {.header = firing->event->header};
+
+	close_pause(places, firing, heap, &event);
+	open_pause(firing, heap);
 }
 
 /* Which sum a part belongs to that is reported outside of pauses: before a cycle, during it, or
@@ -271,11 +297,14 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 	places_text(firing, 1, part, sizeof(part));
 	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
 		return 0;
+	if (heap->begin.size && heap->swept && !after)
+		next_collection(places, firing, heap);
 	if (heap->begin.size)
 		report_begin(places, firing, heap, collector);
 	else
 		*cycle_sum(heap, after) += firing->values.of[VALUE_USED];
 	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
+	heap->swept = after;
 	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
 	return 0;
 }
