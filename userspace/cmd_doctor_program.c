@@ -77,6 +77,7 @@ enum { N_STREAMS = sizeof(streams) / sizeof(streams[0]) };
 struct preview {
 	struct files *files;
 	struct opener *opener;
+	bool runs;     /* it is a running process */
 	json_t *found; /* an array: path, and probes or runtime, version, streams ... */
 };
 
@@ -127,12 +128,13 @@ static json_t *writes_of(const struct file *file)
 static void add(struct preview *preview, const char *path, const struct file *file)
 {
 	const struct runtime *runtime;
-	const struct runtime_facts *facts;
+	struct runtime_facts facts;
 
 	if (!file || file->state != FILE_KNOWN)
 		return;
-	facts = &file->facts.runtime;
-	runtime = runtime_get(facts->runtime);
+	facts = file->facts.runtime;
+	facts.is_unprepared = preview->runs;
+	runtime = runtime_get(facts.runtime);
 	if (!runtime && !file->facts.n_sites)
 		return;
 	if (!runtime) {
@@ -143,10 +145,10 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 	}
 	json_array_append_new(preview->found,
 			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?}", "path", path,
-					"runtime", runtime->name, "version", facts->version,
+					"runtime", runtime->name, "version", facts.version,
 					"records", streams_of(file), "writes", writes_of(file),
-					"missing", facts->missing[0] ? facts->missing : NULL,
-					"note", runtime->note ? runtime->note(facts) : NULL,
+					"missing", facts.missing[0] ? facts.missing : NULL,
+					"note", runtime->note ? runtime->note(&facts) : NULL,
 					AGENT_KEY, runtime->agent));
 }
 
@@ -320,7 +322,7 @@ static void print_found(const json_t *found)
 
 int doctor_program(const char *command, const char *pid, bool json)
 {
-	struct preview preview = {.found = json_array()};
+	struct preview preview = {.found = json_array(), .runs = pid != NULL};
 	int err = preview.found ? opener_create(true, &preview.opener) : -ENOMEM;
 
 	if (!err)

@@ -239,7 +239,7 @@ right_sums() { # NODES
 	grep -F 'no runtime that --runtime permits in java or its libraries' record.log
 	"$GCPROF" doctor --json java >doctor.json
 	jq -e '.[0] | .runtime == "hotspot" and (.version | test("^[0-9]+[.]")) and
-		.records.samples and .records.pauses and (.writes | length) == 2 and
+		.records.samples and .records.pauses and (.writes | length) == 3 and
 		.records.freed == false and .agent == "java"' doctor.json
 }
 
@@ -308,6 +308,9 @@ child_samples() { # PID
 	touch go
 	wait_until child_samples "$parent"
 	started+=("$child")
+	# The flag is for programs that have not read it.
+	is_variable "$child" ' DebugNonSafepoints$' 1 01
+	is_variable "$parent" ' DebugNonSafepoints$' 1 00
 	wait_on "$child" 20
 	kill -INT "${started[1]}"
 	wait "${started[1]}"
@@ -315,6 +318,7 @@ child_samples() { # PID
 	holds "[.alloc.types[] | select(.name == \"Allocate\$Node\")] | length == 1"
 	is_switch "$parent" 00
 	is_switch "$child" 00
+	is_variable "$child" ' DebugNonSafepoints$' 1 00
 	is_interval "$parent" $DEFAULT
 	is_interval "$child" $DEFAULT
 }

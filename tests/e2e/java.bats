@@ -110,6 +110,16 @@ hot() { # OPTIONS...
 	holds_shares
 }
 
+@test "methods inlined in a loop without safepoints have their share" {
+	need_java
+	javac -d . "$ROOT/tests/e2e/programs/Inlined.java"
+	record -F 1999 -- java -XX:+UseSerialGC -cp . Inlined 1500
+	holds '[.functions[] | select(.name | startswith("Inlined.")) | {(.name): .cpu_self_ns}] | add |
+		.["Inlined.work"] > 0.8 * add'
+	"$GCPROF" report >report.txt
+	absent DebugNonSafepoints report.txt
+}
+
 @test "a Java program that runs already is attached to" {
 	need_java
 	java -cp "$BATS_FILE_TMPDIR" Hot 600000 >said &
@@ -119,6 +129,10 @@ hot() { # OPTIONS...
 	# That is all it does; its first stacks may be taken before the recorder knows its files.
 	holds '.cpu.on_cpu_ns as $all | .cpu.samples > 20 and
 		([.functions[] | select(.name == "Hot.main" and .cpu_total_ns > 0.4 * $all)] | length) == 1'
+	# It had read its flag before.
+	"$GCPROF" report | tr -s ' \n' ' ' | grep -F DebugNonSafepoints
+	"$GCPROF" info | grep -F DebugNonSafepoints
+	"$GCPROF" doctor -p "${started[0]}" | grep -F DebugNonSafepoints
 }
 
 @test "almost all stacks of javac are complete and all Java frames have names" {

@@ -384,7 +384,7 @@ static bool begins_as_expected(struct search *search, const struct runtime_write
 {
 	uint64_t value = 0;
 
-	return !write->at_start || (runtime_read(&search->file, address, &value, write->size) &&
+	return write->when != WRITE_AT_START || (runtime_read(&search->file, address, &value, write->size) &&
 				    value == write->expected);
 }
 

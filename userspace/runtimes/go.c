@@ -117,8 +117,8 @@ static const struct runtime_place places[] = {
 };
 
 static const struct runtime_write writes[] = {
-	{"runtime.disableMemoryProfiling", NULL, 1, .at_start = 1, .expected = 1, .wanted = 0},
-	{"runtime.MemProfileRate", NULL, 8, .at_start = 0, .expected = 0, .wanted = RATE,
+	{"runtime.disableMemoryProfiling", NULL, 1, WRITE_AT_START, .expected = 1, .wanted = 0},
+	{"runtime.MemProfileRate", NULL, 8, WRITE_ALWAYS, .expected = 0, .wanted = RATE,
 	 .is_period = true, .started = RATE},
 };
 

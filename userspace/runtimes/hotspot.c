@@ -188,13 +188,18 @@ static const struct runtime_place
 			 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
 };
 
-/* The interval that get_sampling_interval() reads when a thread draws its next distance, and the
- * switch of the sampler, which makes it call post_sampled_object_alloc(). */
+/*
+ * The interval that get_sampling_interval() reads when a thread draws its next distance, and the
+ * switch of the sampler, which makes it call post_sampled_object_alloc(). The first compilation
+ * reads the flag DebugNonSafepoints; later ones keep to what it was then.
+ */
 static const struct runtime_write writes[] = {
-	{INTERVAL, "ThreadHeapSampler::_sampling_interval", 4, .expected = INTERVAL_DEFAULT,
-	 .is_period = true},
+	{INTERVAL, "ThreadHeapSampler::_sampling_interval", 4, WRITE_ALWAYS,
+	 .expected = INTERVAL_DEFAULT, .is_period = true},
 	{"_ZN11JvmtiExport33_should_post_sampled_object_allocE",
-	 "JvmtiExport::_should_post_sampled_object_alloc", 1, .expected = 0, .wanted = 1},
+	 "JvmtiExport::_should_post_sampled_object_alloc", 1, WRITE_ALWAYS, .expected = 0,
+	 .wanted = 1},
+	{"DebugNonSafepoints", NULL, 1, WRITE_AT_MAP, .expected = 0, .wanted = 1},
 };
 
 static void meet_note(void *context, const struct probe_note *note)
@@ -406,12 +411,19 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 		values->of[VALUE_SPAN] = sampled_span(read, values);
 }
 
+#define SAMPLES                                                                         \
+	"its own sampler takes too few of the objects that do not fit into a thread's " \
+	"buffer (from 2 KB on, most of all 20 KB to 1 MB)"
+#define INLINED                                                                          \
+	"the CPU time of methods inlined in loops without safepoints may be charged to " \
+	"their callers, unless it was started by gcprof record or with "                 \
+	"-XX:+DebugNonSafepoints"
+
 static const char *note(const struct runtime_facts *facts)
 {
-	return facts->constants[COUNTS_EXACTLY]
-		       ? NULL
-		       : "its own sampler takes too few of the objects that do not fit into a "
-			 "thread's buffer (from 2 KB on, most of all 20 KB to 1 MB)";
+	if (facts->is_unprepared)
+		return facts->constants[COUNTS_EXACTLY] ? INLINED : SAMPLES "; " INLINED;
+	return facts->constants[COUNTS_EXACTLY] ? NULL : SAMPLES;
 }
 
 /*

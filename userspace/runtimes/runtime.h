@@ -129,14 +129,19 @@ struct runtime_place {
 	struct place_argument arguments[PROBE_ARGUMENTS];
 };
 
+enum write_when {
+	WRITE_ALWAYS,   /* also in running programs */
+	WRITE_AT_START, /* before a program started by the recorder runs, if its file has the
+			   expected value; in running programs it is only restored */
+	WRITE_AT_MAP    /* once, as soon as a recorded program maps the file */
+};
+
 /* A variable in a program's memory that switches its sampler on, or holds its period. */
 struct runtime_write {
 	const char *global;
 	const char *title; /* its usual name; NULL: the same */
 	uint8_t size;
-	uint8_t at_start;  /* 1: written before a program started by the recorder runs, if its file
-			      has the expected value; in running programs it is only restored. 0:
-			      written in running programs */
+	enum write_when when;
 	uint64_t expected; /* required old value */
 	uint64_t wanted;   /* 0: written only to change the period */
 	bool is_period;    /* mean bytes between samples: the value written is passed through
@@ -177,6 +182,9 @@ struct runtime_facts {
 	uint64_t heap_list, heap_rate;
 	/* Names of reasons, by number, if the file has them. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
+	/* Set by the recorder, for note(): a process that ran before, or may not be written to, has
+	 * read its variables of WRITE_AT_MAP as they are in the file. */
+	uint32_t is_unprepared;
 	char missing[128]; /* a sentence about the first thing not found; "": nothing is missing */
 };
 

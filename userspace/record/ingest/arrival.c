@@ -182,6 +182,7 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 		   uint64_t until)
 {
 	struct process *process = processes_find(arrival->processes, event->header.process);
+	struct runtime_facts facts;
 
 	if (process)
 		unwinder_remap(arrival->unwinder, process);
@@ -193,8 +194,10 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 		arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
 	if (file->facts.runtime.runtime)
 		process->runtimes |= UINT32_C(1) << file->facts.runtime.runtime;
-	if (file->facts.runtime.runtime && arrival->flow &&
-	    flow_runtime(arrival->flow, event, &file->facts.runtime))
+	facts = file->facts.runtime;
+	facts.is_unprepared = event->header.time <= process->begin ||
+			      !switches_write(arrival->switches);
+	if (facts.runtime && arrival->flow && flow_runtime(arrival->flow, event, &facts))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);
 	if (file->facts.runtime.cpython.runtime_size)
@@ -207,6 +210,11 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
 {
+	const struct arrival *arrival = context;
+	const struct process *process = processes_find(arrival->processes, event->header.process);
+
+	if (process && event->header.time > process->begin)
+		switches_mapping(arrival->switches, file, event);
 	mapped(context, file, event, clock_now() + WAIT_NS);
 }
 

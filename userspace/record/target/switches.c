@@ -77,6 +77,11 @@ int switches_create(struct opener *opener, const struct switches_options *option
 	return 0;
 }
 
+bool switches_write(const struct switches *switches)
+{
+	return !switches->options.forbidden;
+}
+
 void switches_ceiling(struct switches *switches, uint64_t ceiling)
 {
 	switches->options.ceiling = ceiling;
@@ -152,9 +157,10 @@ static void variable_done(void *context, const struct opener_result *result)
 	}
 	/* Another recorder left the value that we would write; but not in a program that has not
 	 * run yet. */
-	variable->ours = result->block.changed ||
-			 (variable->value == variable->own && variable->own != write->expected &&
-			  !(write->at_start && variable->order.change == OPENER_WRITE));
+	variable->ours =
+		result->block.changed ||
+		(variable->value == variable->own && variable->own != write->expected &&
+		 !(write->when == WRITE_AT_START && variable->order.change == OPENER_WRITE));
 	if (result->block.changed)
 		log_verbose("process %u: %s is %" PRIu64 " now", variable->order.pid, write->global,
 			    variable->own);
@@ -233,7 +239,8 @@ static bool was_started(const struct switches *switches, uint32_t pid)
 {
 	for (const struct variable *variable = switches->variables; variable;
 	     variable = variable->next)
-		if (variable->order.pid == pid && variable->write->at_start && variable->ours)
+		if (variable->order.pid == pid && variable->write->when == WRITE_AT_START &&
+		    variable->ours)
 			return true;
 	return false;
 }
@@ -298,15 +305,42 @@ static size_t writes_of(const struct file *file)
 	return n < RUNTIME_WRITES_MAX ? n : RUNTIME_WRITES_MAX;
 }
 
+/* Writes those of the program's variables that are written at this moment. */
+static void set_all(struct switches *switches, const struct file *file,
+		    const struct event_mmap *event, enum write_when when)
+{
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+
+	for (size_t i = 0; i < writes_of(file); i++) {
+		struct variable *variable = runtime->writes[i].when == when
+						    ? variable_of(switches, file, event, i)
+						    : NULL;
+
+		if (variable)
+			variable_set(variable);
+	}
+}
+
+void switches_mapping(struct switches *switches, const struct file *file,
+		      const struct event_mmap *event)
+{
+	if (switches_write(switches))
+		set_all(switches, file, event, WRITE_AT_MAP);
+}
+
 void switches_mapped(struct switches *switches, const struct file *file,
 		     const struct event_mmap *event)
 {
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+
 	for (size_t i = 0; i < writes_of(file); i++) {
-		struct variable *variable = variable_of(switches, file, event, i);
+		struct variable *variable = runtime->writes[i].when != WRITE_AT_MAP
+						    ? variable_of(switches, file, event, i)
+						    : NULL;
 
 		if (!variable)
 			continue;
-		if (variable->write->at_start) {
+		if (variable->write->when == WRITE_AT_START) {
 			variable_look(variable);
 			continue;
 		}
@@ -432,7 +466,7 @@ bool switches_at_start(const struct file *file)
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
 
 	for (size_t i = 0; i < writes_of(file); i++)
-		if (runtime->writes[i].at_start && file->facts.runtime.writes[i])
+		if (runtime->writes[i].when == WRITE_AT_START && file->facts.runtime.writes[i])
 			return true;
 	return false;
 }
@@ -448,18 +482,10 @@ static void start_mapping(void *context, struct event_mmap *event, const char *p
 	const struct file *file =
 		event->inode ? files_find(start->files, event->major, event->minor, event->inode)
 			     : NULL;
-	const struct runtime *runtime =
-		file && file->state == FILE_KNOWN ? runtime_get(file->facts.runtime.runtime) : NULL;
 
 	(void)path;
-	for (size_t i = 0; runtime && i < writes_of(file); i++) {
-		struct variable *variable = runtime->writes[i].at_start
-						    ? variable_of(start->switches, file, event, i)
-						    : NULL;
-
-		if (variable)
-			variable_set(variable);
-	}
+	if (file && file->state == FILE_KNOWN)
+		set_all(start->switches, file, event, WRITE_AT_START);
 }
 
 static void meet_mapping(void *context, struct event_mmap *event, const char *path)

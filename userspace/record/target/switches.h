@@ -38,7 +38,15 @@ void switches_ceiling(struct switches *switches, uint64_t ceiling);
  * often as needed, or halved, but at least `base`. */
 uint64_t switches_period(uint64_t period, uint64_t base, double rate, double ceiling);
 
-/* A process mapped a file, which is attached. Does not wait. */
+/* May anything be written? */
+bool switches_write(const struct switches *switches);
+
+/* A recorded process mapped a file just now: writes what its program reads only once. Does not
+ * wait. */
+void switches_mapping(struct switches *switches, const struct file *file,
+		      const struct event_mmap *event);
+
+/* The file is attached. Does not wait. */
 void switches_mapped(struct switches *switches, const struct file *file,
 		     const struct event_mmap *event);
 
