@@ -397,7 +397,7 @@ static size_t count_causes(const struct model *model, struct cause causes[REASON
 /* "12 for "heap size", 3 for "runtime.GC()"" */
 static int describe_causes(const struct section *section)
 {
-	struct cause causes[REASONS_SHOWN];
+	struct cause causes[REASONS_SHOWN] = {{0}};
 	size_t n = count_causes(section->model, causes), size;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
