@@ -384,8 +384,9 @@ static bool begins_as_expected(struct search *search, const struct runtime_write
 {
 	uint64_t value = 0;
 
-	return write->when != WRITE_AT_START || (runtime_read(&search->file, address, &value, write->size) &&
-				    value == write->expected);
+	return write->when != WRITE_AT_START ||
+	       (runtime_read(&search->file, address, &value, write->size) &&
+		value == write->expected);
 }
 
 static void add_writes(struct search *search)
