@@ -24,6 +24,7 @@ struct export_arguments {
 	const char *by;
 	const char *frames;
 	uint64_t max_size;
+	int no_sources;
 	const char *file;
 };
 
@@ -39,6 +40,8 @@ static const struct option_row rows[] = {
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
 	 "thin out events if the unpacked firefox file would be larger (default 400M)"},
+	{"no-sources", 0, OPTION_FLAG, offsetof(struct export_arguments, no_sources), 0, 0, NULL,
+	 "leave the text of source files out of the firefox file"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -92,6 +95,7 @@ static int choose(const struct export_arguments *arguments, struct export_reques
 		return -EINVAL;
 	}
 	request->options.measure = arguments->by;
+	request->options.no_sources = arguments->no_sources;
 	request->options.limit = arguments->max_size ? arguments->max_size : EXPORT_LIMIT;
 	request->file = arguments->file ? arguments->file : "gcprof.data";
 	return 0;
@@ -181,6 +185,8 @@ static int convert(const struct export_request *request, const char *path)
 	}
 	if (strcmp(path, "-") != 0)
 		log_info("wrote %s", path);
+	if (*result.info)
+		log_info("%s: the export %s", request->file, result.info);
 	return judge(request, &result);
 }
 

@@ -205,3 +205,76 @@ unnoticed() { # ROWS PROFILE
 	zcat torn.data.json.gz | jq -r -f "$ROOT/tests/e2e/firefox.jq" >faults
 	same faults "$(cat faults)" ""
 }
+
+# Three programs that spend their time in the line with "% 7".
+write_programs() {
+	cat >spin.c <<-'EOT'
+		static volatile long sum;
+		static void __attribute__((noinline)) spin(long n)
+		{
+			for (long i = 0; i < n; i++)
+				sum += i * i % 7;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 150; i++)
+				spin(1000000);
+			return 0;
+		}
+	EOT
+	cat >spin.py <<-'EOT'
+		def spin(n):
+		    total = 0
+		    for i in range(n):
+		        total += i * i % 7
+		    return total
+		for _ in range(20):
+		    spin(200000)
+	EOT
+	cat >spin.js <<-'EOT'
+		function spin(n) { let t = 0; for (let i = 0; i < n; i++) t += i * i % 7; return t; }
+		const end = Date.now() + 300;
+		while (Date.now() < end) spin(100000);
+	EOT
+	gcc -g -O1 -o spin spin.c
+}
+
+# The text that an export has of a source file, which lies in this folder.
+text_of() { # FILE
+	zcat spin.json.gz | jq -j --arg name "$PWD/$1" '.shared | .stringArray as $strings |
+		[.sources | .filename, .content] | transpose[] | select($strings[.[0]] == $name) | .[1]'
+}
+
+# The line of spin() with the most time of its own, as the Firefox Profiler's own reader shows it.
+hottest_line() {
+	local function
+	profiler-cli load spin.json.gz >load.log 2>&1 || true
+	wait_until eval 'profiler-cli status >status 2>&1'
+	function=$(profiler-cli thread functions --json --search spin | jq -r '.functions | max_by(.selfSamples).functionHandle')
+	profiler-cli function annotate "$function" --json |
+		jq -r '.srcAnnotation.lines | max_by(.selfSamples) | select(.selfSamples > 10).sourceText'
+	profiler-cli stop >/dev/null
+}
+
+@test "the text of source files is in a Firefox export, unless it has changed or is not wanted" {
+	export HOME=$BATS_TEST_TMPDIR
+	cd "$HOME"
+	write_programs
+	for program in ./spin "${PYTHON:-python3} spin.py" "node spin.js"; do
+		[ "$program" = ./spin ] || command -v "${program% *}" || continue
+		source=spin.c
+		[ "$program" = ./spin ] || source=${program#* }
+		record -o spin.data -- $program
+		"$GCPROF" export -o spin.json.gz spin.data 2>log
+		grep -q 'contains the text of .* source file.*; --no-sources leaves' log
+		text_of "$source" >text
+		cmp text "$source"
+		! command -v profiler-cli >/dev/null || [[ $(hottest_line) == *"% 7"* ]]
+		"$GCPROF" export --no-sources -o spin.json.gz spin.data 2>log
+		same "not wanted" "$(zcat spin.json.gz | jq -c '.shared.sources.content | unique')" '[null]'
+		absent 'source file' log
+		echo >>"$source"
+		"$GCPROF" export -o spin.json.gz spin.data 2>log
+		same "changed" "$(text_of "$source")" null
+	done
+}

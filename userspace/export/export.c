@@ -82,7 +82,8 @@ int export_run(const struct export_request *request, struct source *source, stru
 		goto out;
 	result->state = model->state;
 	result->status = model->status;
-	snprintf(result->note, sizeof(result->note), "%s", job->note);
+	memcpy(result->note, job->note, sizeof(result->note));
+	memcpy(result->info, job->info, sizeof(result->info));
 out:
 	closed = output_close(output);
 	if (job)

@@ -20,6 +20,7 @@ struct export_options {
 	const char *measure; /* one of the exporter's measures; NULL: its first */
 	uint64_t limit;      /* bytes before compression, above which events are left out */
 	enum model_frames frames;
+	bool no_sources; /* leave out the text of source files */
 };
 
 /* An export in progress. `observer` must be first: the exporter's functions get its address. */
@@ -27,7 +28,8 @@ struct export_job {
 	struct model_observer observer;
 	struct export_options options;
 	struct output *output; /* borrowed */
-	char note[512];        /* a sentence for the user; empty: none */
+	char note[512];        /* a warning for the user; empty: none */
+	char info[384];        /* what else the file contains; empty: nothing */
 	void (*free)(struct export_job *job);
 };
 
@@ -69,7 +71,7 @@ struct export_request {
 
 /* The result of an export. */
 struct export_result {
-	char note[512];
+	char note[512], info[384]; /* as in struct export_job */
 	enum profile_state state;
 	struct profile_status status;
 };

@@ -3,7 +3,13 @@
 #include "firefox.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "../util/plural.h"
+
+enum { SOURCES_SHARE = 4 }; /* the text of source files takes this part of the limit at most */
 
 static void free_job(struct export_job *job)
 {
@@ -33,6 +39,7 @@ static void free_job(struct export_job *job)
 	free(firefox->gcs);
 	free(firefox->marks);
 	firefox_layout_free(&firefox->layout);
+	firefox_sources_free(&firefox->sources);
 	free(firefox->tracks);
 	map_free(firefox->call_names);
 	map_free(firefox->pids);
@@ -96,6 +103,28 @@ static int put_all(struct firefox *firefox)
 	return spool_error(firefox->spool);
 }
 
+/* The text of the source files, which can be those of this host only. */
+static int read_sources(struct firefox *firefox)
+{
+	const struct model_run *run = &firefox->world->model->run;
+	const struct layout *layout = &firefox->layout;
+	struct export_job *job = &firefox->job;
+	struct sources *sources = &firefox->sources;
+	int err;
+
+	if (job->options.no_sources || !run->realtime || !model_is_of_this_host(run))
+		return 0;
+	err = firefox_sources_read(sources, layout->sources, layout->n_sources, run->realtime,
+				   job->options.limit / SOURCES_SHARE);
+	if (!err && sources->embedded)
+		snprintf(job->info, sizeof(job->info),
+			 "contains the text of %" PRIu64 " source %s out", sources->embedded,
+			 plural(sources->embedded,
+				"[file; --no-sources leaves it|files; --no-sources leaves them]")
+				 .text);
+	return err;
+}
+
 static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct firefox *firefox = (struct firefox *)observer;
@@ -107,6 +136,8 @@ static int finish(struct model_observer *observer, const struct world *world)
 		error = index_numbers(firefox);
 	if (!error)
 		error = firefox_layout(firefox);
+	if (!error)
+		error = read_sources(firefox);
 	if (!error)
 		error = firefox_plan_size(firefox);
 	if (!error)

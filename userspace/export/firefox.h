@@ -19,6 +19,7 @@
 #include "../util/id_map.h"
 #include "../util/map.h"
 #include "export.h"
+#include "firefox_sources.h"
 #include "output.h"
 #include "path.h"
 #include "spool.h"
@@ -186,9 +187,8 @@ struct firefox {
 	struct export_job job; /* must be first */
 	struct spool *spool;
 	struct ff_thread *threads; /* by id; ids at or above the capacity have no data */
-	size_t threads_capacity;
 	struct ff_process *processes;
-	size_t processes_capacity;
+	size_t threads_capacity, processes_capacity;
 	struct map *heaps; /* {process, heap} -> index */
 	struct ff_heap *heap_items;
 	size_t n_heaps, heaps_capacity;
@@ -206,10 +206,9 @@ struct firefox {
 	size_t n_survivals, survivals_capacity;
 	struct gc_mark *gcs; /* index 0 is unused */
 	size_t n_gcs, gcs_capacity;
-	uint64_t gcs_dropped;
 	struct mark *marks; /* index 0 is unused */
 	size_t n_marks, marks_capacity;
-	uint64_t marks_dropped;
+	uint64_t gcs_dropped, marks_dropped;
 	uint64_t loss_counts[LOSS_MAX];
 	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls, n_faults;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
@@ -218,6 +217,7 @@ struct firefox {
 	/* Valid once the model is complete: */
 	const struct world *world;
 	struct layout layout;
+	struct sources sources;
 	struct thinning thin;
 	struct ff_track *tracks;
 	size_t n_tracks;

@@ -136,6 +136,11 @@ static void put_source_name(struct firefox *firefox, struct output *output, uint
 	output_number(output, firefox_string(firefox, firefox->layout.sources[row]));
 }
 
+static void put_source_text(struct firefox *firefox, struct output *output, uint32_t row)
+{
+	output_string(output, firefox->sources.count ? firefox->sources.texts[row] : NULL);
+}
+
 /* The name in grey after a function: the file name without its directory. */
 static void put_resource_name(struct firefox *firefox, struct output *output, uint32_t row)
 {
@@ -184,7 +189,7 @@ void firefox_put_functions(struct firefox *firefox)
 	firefox_put_same(firefox, "startLine", "1", layout->n_sources);
 	firefox_put_same(firefox, "startColumn", "1", layout->n_sources);
 	firefox_put_same(firefox, "sourceMapURL", "null", layout->n_sources);
-	firefox_put_same(firefox, "content", "null", layout->n_sources);
+	put_column(firefox, "content", layout->n_sources, put_source_text);
 	output_format(output, "\"length\":%u},\n", layout->n_sources);
 	output_text(output, "\"sourceLocationTable\":{\"source\":[],\"line\":[],\"column\":[],"
 			    "\"length\":0},\n");

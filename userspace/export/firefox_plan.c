@@ -161,8 +161,8 @@ static uint64_t tables_size(const struct firefox *firefox)
 	const struct layout *layout = &firefox->layout;
 	const struct tasks *tasks = &firefox->world->tasks;
 
-	return FIXED_BYTES + names_size(firefox) + layout->n_stacks * (uint64_t)STACK_BYTES +
-	       layout->n_frames * (uint64_t)FRAME_BYTES +
+	return FIXED_BYTES + names_size(firefox) + firefox->sources.size +
+	       layout->n_stacks * (uint64_t)STACK_BYTES + layout->n_frames * (uint64_t)FRAME_BYTES +
 	       firefox->world->functions.n_rows * (uint64_t)FUNCTION_BYTES +
 	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES;
 }

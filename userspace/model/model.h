@@ -101,6 +101,9 @@ struct model_run {
 	uint64_t status;       /* wait status; only with END_EXITED */
 };
 
+/* Whether the recording was made on this host; false also if that is unknown. */
+bool model_is_of_this_host(const struct model_run *run);
+
 struct model_alloc {
 	uint64_t samples;
 	uint64_t fates;                  /* samples whose first outcome is known */

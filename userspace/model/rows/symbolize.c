@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "../../reader/client.h"
 #include "../world/world.h"
@@ -24,13 +23,6 @@ struct module_frames {
 	struct tree *tree;
 	const struct unnamed_frame *frames;
 };
-
-static bool is_this_machine(const struct model_run *run)
-{
-	struct utsname system;
-
-	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
-}
 
 static bool is_unnamed(const struct frame *frame)
 {
@@ -123,7 +115,7 @@ int symbolize_missing(struct world *world)
 
 	/* A recorder that ended normally has named everything that it could. */
 	if (world->model->state == PROFILE_COMPLETE || world->model->state == PROFILE_LARGE ||
-	    !is_this_machine(&world->model->run))
+	    !model_is_of_this_host(&world->model->run))
 		return 0;
 	all = collect(tree, &count);
 	if (!all)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "../select/selection.h"
 #include "../world/arena.h"
@@ -16,6 +17,13 @@ void run_free(struct run *run)
 {
 	buffer_free(&run->command_line);
 	paused_free(&run->paused);
+}
+
+bool model_is_of_this_host(const struct model_run *run)
+{
+	struct utsname system;
+
+	return uname(&system) == 0 && run->host && strcmp(run->host, system.nodename) == 0;
 }
 
 static bool is_key(struct bytes key, const char *name)
