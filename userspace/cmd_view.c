@@ -11,23 +11,33 @@
 
 #include "commands.h"
 #include "export/export.h"
+#include "export/profiler_url.h"
 #include "export/serve.h"
 #include "profile/sink.h"
 #include "profile/source.h"
 #include "profile/status.h"
 #include "report/progress.h"
+#include "util/browser.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/stop_signals.h"
 
 #define PROFILER "https://profiler.firefox.com"
 
-enum { SECRET_BYTES = 16, PATH_SIZE = 96 };
+enum { SECRET_BYTES = 16, PATH_SIZE = 96, ADDRESS_SIZE = 512 };
 
 struct view_arguments {
 	uint64_t port;
 	const char *frames;
-	bool html;
+	const char *profiler;
+	int html, open, no_sources;
+};
+
+struct view {
+	struct export_request request;
+	struct profiler_url profiler; /* not for a page */
+	uint16_t port;                /* 0: any */
+	bool html, open;
 };
 
 static const struct option_row rows[] = {
@@ -37,14 +47,18 @@ static const struct option_row rows[] = {
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"html", 0, OPTION_FLAG, offsetof(struct view_arguments, html), 0, 0, NULL,
 	 "serve it as an HTML page, which needs no network"},
+	{"open", 0, OPTION_FLAG, offsetof(struct view_arguments, open), 0, 0, NULL,
+	 "open the address in the browser ($BROWSER, or xdg-open)"},
+	{"profiler", 0, OPTION_TEXT, offsetof(struct view_arguments, profiler), 0, 0, "URL",
+	 "a copy of the profiler's front end (default " PROFILER ")"},
+	{"no-sources", 0, OPTION_FLAG, offsetof(struct view_arguments, no_sources), 0, 0, NULL,
+	 "leave out the text of source files"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-static int convert(const char *file, enum model_frames frames, bool html, int fd)
+static int convert(const struct export_request *request, int fd)
 {
-	struct export_request request = {.exporter = html ? &exporter_html : &exporter_firefox,
-					 .options = {.limit = EXPORT_LIMIT, .frames = frames},
-					 .file = file};
+	const char *file = request->file;
 	struct export_result result;
 	struct source *source;
 	struct sink *sink;
@@ -57,9 +71,11 @@ static int convert(const char *file, enum model_frames frames, bool html, int fd
 		source->close(source);
 		return error;
 	}
-	error = export_run(&request, source, sink, &result);
+	error = export_run(request, source, sink, &result);
 	if (error)
 		return error;
+	if (*result.info)
+		log_info("%s: what the browser gets %s", file, result.info);
 	if (*result.note)
 		log_warning("%s: %s", file, result.note);
 	if (result.state != PROFILE_COMPLETE)
@@ -81,38 +97,64 @@ static int make_path(char path[PATH_SIZE], bool html)
 	return 0;
 }
 
-static void print_address(const struct served *served)
+/* The profiler's page that loads the file, or the file itself if that is a page. */
+static void make_address(char address[ADDRESS_SIZE], const struct served *served, const char *page)
 {
-	if (served->origin)
-		printf(PROFILER "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u",
-		       (unsigned)served->port);
-	else
-		printf("http://127.0.0.1:%u%s", (unsigned)served->port, served->path);
-	for (const char *at = served->path; served->origin && *at; at++)
-		printf(*at == '/' ? "%%2F" : "%c", *at);
-	printf("\n");
-	fflush(stdout);
-	log_info("open this address in a browser on this machine; Ctrl-C ends");
+	int used;
+
+	if (!page) {
+		snprintf(address, ADDRESS_SIZE, "http://127.0.0.1:%u%s", (unsigned)served->port,
+			 served->path);
+		return;
+	}
+	used = snprintf(address, ADDRESS_SIZE, "%s/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u", page,
+			(unsigned)served->port);
+	for (const char *at = served->path; *at; at++)
+		used += snprintf(address + used, ADDRESS_SIZE - (size_t)used,
+				 *at == '/' ? "%%2F" : "%c", *at);
 }
 
-static int serve(int file, bool html, uint16_t wanted)
+static void show_address(const struct served *served, const struct view *view)
 {
-	struct served served = {.file = file, .origin = html ? NULL : PROFILER};
-	int listener = serve_listen(wanted, &served.port), stop = -1, error;
+	char address[ADDRESS_SIZE];
+	int err = 0;
+
+	make_address(address, served, view->html ? NULL : view->profiler.page);
+	printf("%s\n", address);
+	fflush(stdout);
+	if (view->open)
+		err = browser_open(address);
+	if (err == -ENOENT)
+		log_warning("there is no xdg-open; set BROWSER to the name of your browser");
+	else if (err)
+		log_warning("cannot start a browser: %s", strerror(-err));
+	if (view->open && !err)
+		log_info("opening this address in the browser; Ctrl-C ends");
+	else
+		log_info("open this address in a browser on this machine; Ctrl-C ends");
+	if (!view->html)
+		log_info("the browser may ask whether %s may connect to this machine: allow it",
+			 view->profiler.origin);
+}
+
+static int serve(int file, const struct view *view)
+{
+	struct served served = {.file = file, .origin = view->html ? NULL : view->profiler.origin};
+	int listener = serve_listen(view->port, &served.port), stop = -1, error;
 	char path[PATH_SIZE];
 	struct stat st;
 
 	if (listener < 0)
 		return listener;
 	served.path = path;
-	error = fstat(file, &st) < 0 ? -errno : make_path(path, html);
+	error = fstat(file, &st) < 0 ? -errno : make_path(path, view->html);
 	if (!error)
 		stop = stop_signals_open(false);
 	if (!error && stop < 0)
 		error = stop;
 	if (!error) {
 		served.size = (uint64_t)st.st_size;
-		print_address(&served);
+		show_address(&served, view);
 		error = serve_run(listener, &served, stop);
 	}
 	if (stop >= 0)
@@ -121,7 +163,7 @@ static int serve(int file, bool html, uint16_t wanted)
 	return error;
 }
 
-static int view(const char *name, enum model_frames frames, bool html, uint64_t port)
+static int show(const struct view *view)
 {
 	int file = output_file_nameless(), error;
 
@@ -129,31 +171,53 @@ static int view(const char *name, enum model_frames frames, bool html, uint64_t 
 		log_error("cannot make a temporary file: %s", strerror(-file));
 		return EXIT_FAILURE;
 	}
-	error = convert(name, frames, html, file);
+	error = convert(&view->request, file);
 	if (error) {
-		log_error("%s: %s", name, profile_error_text(error));
+		log_error("%s: %s", view->request.file, profile_error_text(error));
 	} else {
-		error = serve(file, html, (uint16_t)port);
+		error = serve(file, view);
 		if (error)
-			log_error("port %" PRIu64 ": %s", port, strerror(-error));
+			log_error("port %u: %s", (unsigned)view->port, strerror(-error));
 	}
 	close(file);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int choose(const struct view_arguments *arguments, struct view *view)
+{
+	struct export_options *options = &view->request.options;
+	const char *profiler = arguments->profiler ? arguments->profiler : PROFILER;
+
+	view->html = arguments->html;
+	view->open = arguments->open;
+	view->port = (uint16_t)arguments->port;
+	view->request.exporter = view->html ? &exporter_html : &exporter_firefox;
+	options->limit = EXPORT_LIMIT;
+	options->no_sources = arguments->no_sources;
+	if (arguments->frames && model_frames_parse(arguments->frames, &options->frames)) {
+		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);
+		return -EINVAL;
+	}
+	if (view->html && arguments->profiler) {
+		log_error("--profiler: the page of --html needs no profiler");
+		return -EINVAL;
+	}
+	if (profiler_url_parse(profiler, &view->profiler)) {
+		log_error("--profiler %s: not an address such as " PROFILER, profiler);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct view_arguments arguments = {0};
-	const char *file = "gcprof.data";
-	enum model_frames frames = MODEL_FRAMES_ALL;
+	struct view view = {.request.file = "gcprof.data"};
 
-	if (options_parse_words(&cmd_view, &arguments, argc, argv, &file, 1) < 0)
+	if (options_parse_words(&cmd_view, &arguments, argc, argv, &view.request.file, 1) < 0 ||
+	    choose(&arguments, &view) < 0)
 		return EXIT_USAGE;
-	if (arguments.frames && model_frames_parse(arguments.frames, &frames)) {
-		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
-		return EXIT_USAGE;
-	}
-	return view(file, frames, arguments.html, arguments.port);
+	return show(&view);
 }
 
 const struct command cmd_view = {

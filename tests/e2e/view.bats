@@ -14,9 +14,9 @@ teardown() {
 	done
 }
 
-# Starts it and sets VIEWER, HOST_PORT and FILE_PATH from the address that it prints.
+# Starts it, in an environment with WITH, and sets VIEWER, HOST_PORT and FILE_PATH from the address that it prints.
 view() {
-	"$GCPROF" view "$@" >address 2>view.log 3>&- &
+	env "${WITH[@]}" "$GCPROF" view "$@" >address 2>view.log 3>&- &
 	VIEWER=$!
 	wait_until test -s address
 	local url
@@ -162,4 +162,95 @@ connect_idle() { # COUNT
 	run "$GCPROF" view --frames some "$PROFILE"
 	same status "$status" 2
 	[[ $output == *'all, managed and native'* ]]
+}
+
+# A browser that notes its arguments, its user, its terminal and its home.
+make_browser() { # NAME
+	cat >"$1" <<-EOT
+		#!/bin/sh
+		echo "\$# \$1" >opened.new
+		echo "\$(id -u) \$(tty) \$HOME" >>opened.new
+		mv opened.new opened
+	EOT
+	chmod 755 "$1"
+}
+
+@test "--open starts the browser with the address, and says what to do if there is none" {
+	make_browser browser
+	WITH=("BROWSER=missing:./browser")
+	view --open "$PROFILE"
+	wait_until test -s opened
+	same arguments "$(head -n 1 opened)" "1 $(cat address)"
+	grep -q 'opening this address in the browser' view.log
+	grep -q 'may ask whether https://profiler.firefox.com may connect to this machine' view.log
+	kill "$VIEWER"
+	wait "$VIEWER"
+	rm address opened
+	# xdg-open comes last.
+	mkdir bin
+	make_browser bin/xdg-open
+	WITH=("PATH=$PWD/bin:$PATH" BROWSER=)
+	view --open "$PROFILE"
+	wait_until test -s opened
+	kill "$VIEWER"
+	wait "$VIEWER"
+	rm address
+	# Neither a shell nor a program of several words: this is a name.
+	WITH=(PATH=/nowhere "BROWSER=touch by-shell")
+	view --open "$PROFILE"
+	wait_until grep -q 'open this address' view.log
+	grep -q 'there is no xdg-open; set BROWSER' view.log
+	[ ! -e by-shell ]
+	kill "$VIEWER"
+	wait "$VIEWER"
+	rm address
+	WITH=(BROWSER=false)
+	view --open "$PROFILE"
+	wait_until grep -q 'false has failed; open the address yourself' view.log
+}
+
+@test "--open under sudo: the browser runs as the user, in the user's home" {
+	need_root
+	chmod 711 . && cp "$PROFILE" profile && chmod 644 profile
+	mkdir users && chown 65534 users
+	cd users
+	make_browser browser
+	WITH=(SUDO_UID=65534 SUDO_GID=65534 HOME=/root BROWSER=./browser)
+	view --open ../profile
+	wait_until test -s opened
+	same "user and home" "$(sed -n '2s/ not a tty / /p' opened)" "65534 $(getent passwd 65534 | cut -d : -f 6)"
+	# It has gone when the viewer has: its port is free again.
+	kill "$VIEWER"
+	wait "$VIEWER"
+	run request GET "$FILE_PATH" "$HOST_PORT"
+	[ "$status" != 0 ]
+}
+
+@test "programs of other users get nothing, even if they know the path" {
+	need_root
+	view "$PROFILE"
+	local ask='exec 9<>"/dev/tcp/127.0.0.1/$1"; printf "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n" "$2" "$1" >&9; cat <&9'
+	bash -c "$ask" x "${HOST_PORT#*:}" "$FILE_PATH" >mine
+	[ -s mine ]
+	setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "$ask" x "${HOST_PORT#*:}" "$FILE_PATH" >others || true
+	same others "$(wc -c <others)" 0
+}
+
+@test "--profiler: another copy of the profiler may read it, and no other page" {
+	"$GCPROF" view --profiler http://LocalHost:4242/copy/ "$PROFILE" >address 2>view.log 3>&- &
+	VIEWER=$!
+	wait_until test -s address
+	grep -qE '^http://LocalHost:4242/copy/from-url/http%3A%2F%2F127' address
+	local url
+	url=$(sed 's|.*from-url/http%3A%2F%2F||; s|%3A|:|g; s|%2F|/|g' address)
+	HOST_PORT=${url%%/*} FILE_PATH=/${url#*/}
+	request GET "$FILE_PATH" "$HOST_PORT"
+	grep -q '^Access-Control-Allow-Origin: http://localhost:4242.$' top
+	for url in ftp://host https://user@host 'https://host/?q' host; do
+		run "$GCPROF" view --profiler "$url" "$PROFILE"
+		same "$url" "$status" 2
+		[[ $output == *'not an address such as'* ]]
+	done
+	run "$GCPROF" view --html --profiler http://localhost "$PROFILE"
+	same "with --html" "$status" 2
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_serve.c: tests of what is answered to browsers. */
+#include "export/profiler_url.h"
 #include "export/serve.h"
 #include "test.h"
 
@@ -218,4 +219,67 @@ TEST(who_leaves_in_the_middle_of_the_file_does_no_harm)
 		CHECK_EQ(waitpid(server, NULL, WNOHANG), 0);
 	}
 	stop_server(server);
+}
+
+/* --- addresses of the profiler ----------------------------------------------------------- */
+
+TEST(the_address_of_a_profiler_has_a_page_and_an_origin)
+{
+	static const char *const rows[][3] = {
+		{"https://profiler.firefox.com", "https://profiler.firefox.com",
+		 "https://profiler.firefox.com"},
+		{"http://localhost:4242/", "http://localhost:4242", "http://localhost:4242"},
+		{"HTTPS://Profiler.Example:443/a/b//", "HTTPS://Profiler.Example:443/a/b",
+		 "https://profiler.example"},
+		{"http://10.0.0.1:80/p", "http://10.0.0.1:80/p", "http://10.0.0.1"},
+		{"http://10.0.0.1:443", "http://10.0.0.1:443", "http://10.0.0.1:443"},
+		{"http://[FE80::1]:08080", "http://[FE80::1]:08080", "http://[fe80::1]:8080"},
+	};
+	struct profiler_url url;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CHECK_EQ(profiler_url_parse(rows[i][0], &url), 0);
+		CHECK_STR(url.page, rows[i][1]);
+		CHECK_STR(url.origin, rows[i][2]);
+	}
+}
+
+TEST(other_texts_are_no_address_of_a_profiler)
+{
+	static const char *const texts[] = {
+		"",
+		"profiler.example",
+		"ftp://x",
+		"javascript:alert(1)",
+		"file:///tmp/x",
+		"https://",
+		"https:///path",
+		"https://a b",
+		"https://user@host",
+		"https://host?query",
+		"https://host/#fragment",
+		"https://host:",
+		"https://host:0",
+		"https://host:65536",
+		"https://host:999999999999999999999",
+		"https://host:80x",
+		"https://host\r\nEvil: yes",
+		"https://host/\r\nEvil: yes",
+		"https://[]",
+		"https://[::1",
+		"https://host/\"quoted\"",
+		"https://\xc3\xa9.example",
+	};
+	struct profiler_url url;
+	char text[PROFILER_URL_MAX + 1];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (profiler_url_parse(texts[i], &url) != -EINVAL)
+			test_fail(__FILE__, __LINE__, "accepted: %s", texts[i]);
+	memset(text, 'a', sizeof(text));
+	memcpy(text, "http://", 7);
+	text[PROFILER_URL_MAX] = 0;
+	CHECK_EQ(profiler_url_parse(text, &url), -EINVAL);
+	text[PROFILER_URL_MAX - 1] = 0;
+	CHECK_EQ(profiler_url_parse(text, &url), 0);
 }

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "peer.h"
+
 enum { BACKLOG = 64 };
 
 int serve_listen(uint16_t wanted, uint16_t *port)
@@ -79,7 +81,7 @@ static bool is_for_us(const struct served *served, const char *request)
 static void put_answer(char *answer, const struct served *served, const char *status,
 		       uint64_t length)
 {
-	char access[256] = "Cross-Origin-Resource-Policy: same-origin\r\n"
+	char access[512] = "Cross-Origin-Resource-Policy: same-origin\r\n"
 			   "Referrer-Policy: no-referrer\r\n"
 			   "Content-Type: text/html; charset=utf-8\r\n";
 
@@ -246,6 +248,11 @@ static void take(struct server *server, int listener)
 		hang_up(server, longest_waiting(server));
 	if (fd < 0)
 		return;
+	/* Others may have seen the path, on a browser's command line for instance. */
+	if (!peer_is_ours(fd)) {
+		close(fd);
+		return;
+	}
 	connection = calloc(1, sizeof(*connection));
 	if (!connection) {
 		close(fd);

@@ -2,8 +2,8 @@
 /* serve.h: serves one file to a browser on this machine. */
 /*
  * Any page in the browser and any user of the machine may try to connect to this port. The
- * server sends the file only to clients that know its path, which is random, and only pages
- * of one origin, or none, may read the answer.
+ * server answers only programs of this user or root, and sends the file only to those that know its
+ * path, which is random. Only pages of one origin, or none, may read the answer.
  */
 #ifndef GCPROF_SERVE_H
 #define GCPROF_SERVE_H
