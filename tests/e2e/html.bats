@@ -84,6 +84,48 @@ said() { # LINE
 	same whole "$(said 2)" true
 }
 
+@test "the tables follow a span: halves add up to the whole, which is the report's" {
+	local sums='(from, to) => { span = snap(from * wholeNs, to * wholeNs), changed(); const of = (table, key) => sumRows(table).reduce((sum, row) => sum + (row[key] || 0), 0);
+		return [of("types", "bytes"), of("types", "samples"), of("calls", "count"), of("calls", "total_ns"), of("waits", "count"), of("waits", "total_ns"), of("threads", "cpu_ns"), of("threads", "alloc_bytes"), costs(1).total[0]]; }'
+	browse '#' eval "(f => { const whole = f(0, 1), half = span[1] / 2 / wholeNs, a = f(0, half), b = f(Math.round(span[1] / snapSize()) * snapSize() / wholeNs, 1); return [whole, a.map((v, i) => v + b[i])]; })($sums)" \
+		eval '(span = snap(0, wholeNs), changed(), [tables.pauses.rows().length, data.pauses_count, tables.slow.rows().length, data.calls_count, tables.types.rows().length])' \
+		eval 'Object.keys(tables).filter(name => !["recording"].includes(name)).map(name => { setTab(name); return [name, $("panel").textContent.includes("Covers the whole")]; })' \
+		eval '(setTab("types"), $("panel").textContent)' \
+		eval '(select(null), tables.types.rows() === report.alloc.types && tables.waits.rows() === report.waits)'
+	said 1 | tee sums
+	# Rounded values, many of them.
+	jq -e '.[0] as $whole | .[1] as $halves | [$whole, $halves] | transpose | all(.[0] > 0 and (.[0] - .[1] | fabs) <= .[0] / 10000 + 100)' sums
+	jq -e --slurpfile report known.report '$report[0] as $r | .[0] | def near($x): (. - $x | fabs) <= $x / 1000 + 100;
+		(.[0] | near($r.alloc.bytes.estimate)) and .[1] == $r.alloc.samples and (.[7] | near($r.alloc.bytes.estimate)) and
+		(.[8] | near($r.alloc.bytes.estimate)) and (.[5] | near([$r.waits[].total_ns] | add))' sums
+	said 2 | jq -e --slurpfile report known.report '.[0] == .[1] and .[0] == ([$report[0].gc | .minor, .major | .count] | add) and .[2] > 0 and .[2] <= .[3] and .[4] > 0'
+	said 3 | jq -e 'all(.[1] | not)'
+	[[ $(said 4) == *'not known by time: objects, survived, promoted, live, GC caused.'* ]]
+	same back "$(said 5)" true
+}
+
+@test "survivors can be limited to those of several collections, in the flame graph and in tables" {
+	browse '#measure=survived&tab=types' eval 'data.survived' eval 'data.survived.map((n, i) => { least = i; changed(); return [costsOf(5).total[0], [...$("panel").querySelectorAll("tbody tr")].length]; })' \
+		eval '(least = 0, changed(), [costs(5).total[0], sumSites(5).values().reduce((sum, site) => sum + site.sum, 0), report.alloc.types.reduce((sum, type) => sum + typeSurvived(type), 0), report.functions.reduce((sum, f) => sum + functionSurvived(f), 0)])' \
+		eval '($("least").value = 2, $("least").onchange(), [least, location.hash, $("note").textContent])'
+	same classes "$(said 1)" '[1,2,3,4,8,16,32,64]'
+	said 2 | jq -e 'map(.[0]) | . == (sort | reverse) and .[0] > 0'
+	# By stack, by site, by type and by function.
+	said 3 | jq -e --argjson wanted "$(jq '[.functions[].survived_bytes] | add' known.report)" 'all(. - $wanted | fabs < $wanted / 1000 + 100)'
+	said 4 | jq -e '.[0] == 2 and (.[1] | contains("least=3")) and (.[2] | contains("survived at least 3 collections"))'
+	browse '#measure=survived&least=3&time=0..0.1' eval '[least, $("note").textContent]'
+	said 1 | jq -e '.[0] == 2 and (.[1] | contains("by the time of allocation"))'
+}
+
+@test "a program without a collector has no card of its time" {
+	"$GCPROF" record -o plain.data -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' 2>plain.log
+	"$GCPROF" export -f html plain.data
+	browse 'plain.data.html#' eval '$("cards").textContent'
+	[[ $(said 1) == *'on the CPU'* && $(said 1) != *collector* ]]
+	browse '#' eval '$("cards").textContent'
+	[[ $(said 1) == *'in the collector'* ]]
+}
+
 @test "a click zooms, a double click keeps one function's stacks, and both lead back" {
 	local at='(b => { const r = $("flame").getBoundingClientRect(); return [r.left + b.x + b.width / 2, r.top + (b.row + .5) * ROW]; })'
 	browse '#measure=alloc' size '1200 2000' \
@@ -111,7 +153,7 @@ said() { # LINE
 
 @test "a search marks functions, says their share, and picks rows of the tables" {
 	browse '#measure=cpu&search=main' eval '[pattern.filter(Boolean).length > 0, $("found").textContent]' \
-		eval '[...document.querySelectorAll("tbody tr")].every(row => /main/.test(row.cells[8].textContent))' \
+		eval '[...document.querySelectorAll("tbody tr")].every(row => /main/.test([...row.cells].at(-1).textContent))' \
 		key / eval 'document.activeElement.id'
 	said 1 | jq -e '.[0] and (.[1] | test("^(100.0|9[0-9][.][0-9])%"))'
 	same rows "$(said 2)" true

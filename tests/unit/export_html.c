@@ -222,3 +222,170 @@ TEST(nothing_recorded_is_a_page)
 	json_decref(data);
 	synthetic_free(&synthetic);
 }
+
+/* --- survivors ---------------------------------------------------------------------------- */
+
+enum { BIG = 1 << 20 }; /* so large that each sample stands for itself */
+
+static void put_object(struct synthetic *synthetic, uint64_t time, uint64_t stack, uint64_t sample,
+		       uint64_t type)
+{
+	PUT(synthetic, alloc, .time = time, .thread = 1, .stack = stack, .sample = sample,
+	    .type = type, .size = BIG, .period = 1000, .kind = 1);
+}
+
+static void put_outcome(struct synthetic *synthetic, uint64_t time, uint64_t sample,
+			uint64_t outcome, uint64_t collections)
+{
+	PUT(synthetic, fate, .time = time, .process = 1, .sample = sample, .outcome = outcome,
+	    .age = 5000, .collections = collections);
+}
+
+static void put_minor(struct synthetic *synthetic, uint64_t time, uint64_t cycle)
+{
+	PUT(synthetic, gc_begin, .time = time, .thread = 1, .heap = 1, .cycle = cycle, .kind = 1);
+	PUT(synthetic, gc_end, .time = time + 10, .thread = 1, .heap = 1, .cycle = cycle,
+	    .kind = 1);
+}
+
+/* Megabytes in each class: by stacks, and by the rows of a type. */
+static void check_classes(json_t *data, const char *type, const int wanted[8])
+{
+	json_t *part, *rows = json_object_get(data, "rows"), *item;
+	double stacks[8] = {0}, types[8] = {0};
+	size_t i, j;
+
+	json_array_foreach(json_object_get(data, "moments"), i, part)
+	{
+		json_int_t class =
+			json_integer_value(json_object_get(part, "measure")) - CALLS_MEASURES;
+
+		if (class >= 0)
+			stacks[class] += json_sum(json_object_get(part, "value"));
+	}
+	json_array_foreach(json_object_get(data, "row_moments"), i, part)
+	{
+		const char *name = json_string_value(json_object_get(part, "measure"));
+
+		if (strncmp(name, "survived_", 9) != 0)
+			continue;
+		json_array_foreach(json_object_get(part, "node"), j, item)
+		{
+			json_t *row = json_array_get(rows, (size_t)json_integer_value(item));
+
+			CHECK_STR(json_string_value(json_object_get(row, "table")), "types");
+			CHECK_STR(json_string_value(json_object_get(row, "name")), type);
+			types[name[9] - '0'] += json_number_value(
+				json_array_get(json_object_get(part, "value"), j));
+		}
+	}
+	for (i = 0; i < 8; i++) {
+		CHECK(is_near(stacks[i] / BIG, wanted[i], 0.001));
+		CHECK(is_near(types[i] / BIG, wanted[i], 0.001));
+	}
+}
+
+TEST(survivors_are_classed_by_the_collections_that_they_survived)
+{
+	static const char histograms[][2] = {{1, 8}, {1, 9}};
+	struct synthetic synthetic;
+	uint64_t stack;
+	json_t *data;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, type, .process = 1, .type = 1, .name = synthetic_string(&synthetic, "t"));
+	stack = synthetic_stack(&synthetic,
+				(uint64_t[]){synthetic_function(&synthetic, "app", 1, "main"), 0});
+	for (uint64_t i = 1; i <= 5; i++)
+		put_object(&synthetic, 1000 + i, stack, i, 1);
+	/* 1 dies young, 2 dies after five, 3 and 4 live on, 5 has no outcome. */
+	PUT(&synthetic, gc_begin, .time = 2000, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	put_outcome(&synthetic, 2001, 1, 1, 0);
+	put_outcome(&synthetic, 2002, 2, 2, 1);
+	put_outcome(&synthetic, 2003, 3, 2, 1);
+	PUT(&synthetic, gc_end, .time = 2010, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	put_minor(&synthetic, 3000, 2);
+	put_outcome(&synthetic, 3020, 2, 4, 5);
+	put_minor(&synthetic, 4000, 3);
+	/* Whether the next summary has only later collections than an outcome is not known. */
+	put_outcome(&synthetic, 4500, 4, 2, 1);
+	for (int i = 0; i < 2; i++)
+		PUT(&synthetic, gc_summary, .time = 5000, .thread = 1, .heap = 1, .span = 100,
+		    .kind = 1, .count = 8 + (uint64_t)i, .total_ns = 10, .max_ns = 2,
+		    .histogram = {histograms[i], 2});
+	synthetic_end(&synthetic, 9000);
+	data = page_of(&synthetic);
+	/* 2: five. 3: its first, two with records and nine; 4: its first and nine. */
+	check_classes(data, "t", (const int[8]){0, 0, 0, 1, 2, 0, 0, 0});
+	json_decref(data);
+	synthetic_free(&synthetic);
+}
+
+TEST(minor_collections_of_several_heaps_are_not_added_up)
+{
+	struct synthetic synthetic;
+	json_t *data;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	put_object(&synthetic, 1001, 0, 1, 0);
+	put_outcome(&synthetic, 1002, 1, 2, 2);
+	put_minor(&synthetic, 3000, 1);
+	PUT(&synthetic, gc_begin, .time = 4000, .thread = 1, .heap = 2, .cycle = 1, .kind = 1);
+	synthetic_end(&synthetic, 9000);
+	data = page_of(&synthetic);
+	check_classes(data, "unknown type", (const int[8]){0, 1, 0, 0, 0, 0, 0, 0});
+	json_decref(data);
+	synthetic_free(&synthetic);
+}
+
+/* The sum of a column of rows, or the largest value. */
+static double column_of(json_t *data, const char *column, bool largest)
+{
+	json_t *part, *value;
+	double sum = 0, most = 0;
+	size_t i, j;
+
+	json_array_foreach(json_object_get(data, "row_moments"), i, part)
+	{
+		if (strcmp(json_string_value(json_object_get(part, "measure")), column) != 0)
+			continue;
+		json_array_foreach(json_object_get(part, "value"), j, value)
+		{
+			double number = json_number_value(value);
+
+			sum += number;
+			most = number > most ? number : most;
+		}
+	}
+	return largest ? most : sum;
+}
+
+TEST(the_longest_events_and_all_rows_are_there)
+{
+	struct synthetic synthetic;
+	json_t *data, *row;
+	size_t i;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	/* Calls of 1 to 5,000 us, in another order. */
+	for (i = 1; i <= 5000; i++)
+		PUT(&synthetic, syscall, .time = 1000 + i * 10000000, .thread = 1, .number = 1,
+		    .duration = (i * 2 % 5001) * 1000, .stands = 1);
+	synthetic_end(&synthetic, 60000000000);
+	data = page_of(&synthetic);
+	synthetic_free(&synthetic);
+	CHECK_EQ(json_integer_value(json_object_get(data, "calls_count")), 5000);
+	CHECK_EQ(json_array_size(json_object_get(data, "slow_calls")), 500);
+	json_array_foreach(json_object_get(data, "slow_calls"), i, row)
+	{
+		CHECK_EQ(json_integer_value(json_object_get(row, "duration_ns")),
+			 (5000 - (json_int_t)i) * 1000);
+	}
+	CHECK_EQ(column_of(data, "count", false), 5000);
+	CHECK(is_near(column_of(data, "total_ns", false), 5000.0 * 5001 / 2 * 1000, 5000));
+	CHECK_EQ(column_of(data, "max_ns", true), 5000000);
+	json_decref(data);
+}

@@ -25,11 +25,8 @@ json_t *json_slow_calls(const struct model *model, size_t top);
 json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);
 json_t *json_warnings(const struct model *model, size_t top);
-/* The name of a reason below GC_REASONS, such as "nursery". */
-const char *json_reason_name(unsigned reason);
 json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
-const char *json_kind_name(unsigned kind); /* "minor" ... */
 json_t *json_durations(const struct model_pauses *pauses);
 json_t *json_cycles(const struct model *model, size_t top);
 json_t *json_named(const struct model_gc *gc);

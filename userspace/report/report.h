@@ -66,4 +66,8 @@ enum report_table {
 };
 const char *report_order_title(const char *name, enum report_table table, const char *usual);
 
+/* Names in the report as JSON: of a kind of collection, and of a reason below GC_REASONS. */
+const char *json_kind_name(unsigned kind);     /* "minor" ... */
+const char *json_reason_name(unsigned reason); /* "nursery" ... */
+
 #endif

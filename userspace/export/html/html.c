@@ -15,7 +15,9 @@
 #include "../../util/map.h"
 #include "../export.h"
 #include "../output.h"
+#include "spans.h"
 #include "tree.h"
+#include "values.h"
 
 enum {
 	ROWS_MAX = 200,      /* of each table */
@@ -39,38 +41,9 @@ struct html_job {
 	struct call_builder builder;
 	struct call_tree calls;
 	struct call_moments moments;
+	struct html_spans spans;
+	struct survivors survivors;
 };
-
-/* Less-than signs occur only in strings; escaped, they cannot end the script. */
-static int put_piece(const char *text, size_t size, void *context)
-{
-	while (size) {
-		const char *sign = memchr(text, '<', size);
-		size_t plain = sign ? (size_t)(sign - text) : size;
-
-		output_bytes(context, text, plain);
-		if (sign)
-			output_text(context, "\\u003c");
-		plain += sign != NULL;
-		text += plain;
-		size -= plain;
-	}
-	return 0;
-}
-
-/* Takes over the value; NULL means no memory. */
-static int put_value(struct output *output, const char *key, json_t *value)
-{
-	int err;
-
-	output_format(output, "%s\"%s\":", *key == '!' ? "" : ",\n", key + (*key == '!'));
-	err = value ? json_dump_callback(value, put_piece, output,
-					 JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
-						 JSON_REAL_PRECISION(9))
-		    : -1;
-	json_decref(value);
-	return err ? -ENOMEM : 0;
-}
 
 static json_t *make_report(const struct model *model)
 {
@@ -168,9 +141,9 @@ static int put_tree(struct output *output, const struct html_job *html,
 
 	if (names.index && names.numbers)
 		err = name_nodes(&names, tree, &html->calls, functions_none(html->builder.model));
-	err = put_value(output, "names", names.names) ? -ENOMEM : err;
-	err = put_value(output, "modules", names.modules) ? -ENOMEM : err;
-	err = put_value(output, "kinds", names.kinds) ? -ENOMEM : err;
+	err = html_put_value(output, "names", names.names) ? -ENOMEM : err;
+	err = html_put_value(output, "modules", names.modules) ? -ENOMEM : err;
+	err = html_put_value(output, "kinds", names.kinds) ? -ENOMEM : err;
 	if (!err)
 		put_nodes(output, tree, &names);
 	map_free(names.index);
@@ -178,47 +151,18 @@ static int put_tree(struct output *output, const struct html_job *html,
 	return err;
 }
 
-/* --- moments --------------------------------------------------------------------- */
-
-/*
- * Writes one measure, starting at `first`: the start of each window, nodes, values. Returns
- * its end.
- */
-static size_t put_part(struct output *output, const struct call_moments *moments, size_t first)
+/* The least number of collections in each class of survivors. */
+static void put_classes(struct output *output)
 {
-	const struct call_moment *items = moments->items;
-	size_t end = first;
-	uint32_t window = 0;
-
-	output_format(output, "%s{\"measure\":%u,\"begins\":[0", first ? ",\n" : "",
-		      items[first].measure);
-	for (; end < moments->count && items[end].measure == items[first].measure; end++)
-		for (; window < items[end].window; window++)
-			output_format(output, ",%zu", end - first);
-	output_format(output, ",%zu],\n\"node\":[", end - first);
-	for (size_t i = first; i < end; i++)
-		output_format(output, "%s%u", i > first ? "," : "", items[i].node);
-	output_text(output, "],\n\"value\":[");
-	for (size_t i = first; i < end; i++) {
-		output_text(output, i > first ? "," : "");
-		output_rounded(output, items[i].value);
-	}
-	output_text(output, "]}");
-	return end;
-}
-
-static void put_moments(struct output *output, const struct call_moments *moments)
-{
-	output_format(output, ",\n\"step_ns\":%llu,\n\"moments\":[",
-		      (unsigned long long)(moments->step_ns ? moments->step_ns : 1));
-	for (size_t i = 0; i < moments->count;)
-		i = put_part(output, moments, i);
+	output_text(output, ",\n\"survived\":[");
+	for (int i = 0; i < SURVIVOR_CLASSES; i++)
+		output_format(output, "%s%u", i ? "," : "", (unsigned)survivor_classes[i]);
 	output_text(output, "]");
 }
 
 /* --- the job ----------------------------------------------------------------------- */
 
-static int write_page(struct html_job *html)
+static int write_page(struct html_job *html, const struct world *world)
 {
 	struct output *output = html->job.output;
 	const char *mark = strstr(html_page, data_mark);
@@ -230,12 +174,16 @@ static int write_page(struct html_job *html)
 		call_moments_limit(&html->moments, MOMENTS_MAX);
 		output_bytes(output, html_page, (size_t)(mark - html_page));
 		output_text(output, "{");
-		err = put_value(output, "!report", make_report(html->builder.model));
+		err = html_put_value(output, "!report", make_report(html->builder.model));
 	}
 	if (!err)
 		err = put_tree(output, html, &tree);
 	if (!err) {
-		put_moments(output, &html->moments);
+		html_put_moments(output, "", &html->moments, NULL);
+		put_classes(output);
+		err = html_spans_put(&html->spans, world, output);
+	}
+	if (!err) {
 		output_text(output, "}\n");
 		output_text(output, mark + strlen(data_mark));
 	}
@@ -243,21 +191,36 @@ static int write_page(struct html_job *html)
 	return err;
 }
 
+static int take_survivor(void *context, const struct world *world,
+			 const struct survived_object *object)
+{
+	struct html_job *html = context;
+	int err = html_spans_survived(&html->spans, world, object);
+
+	return err ? err
+		   : call_moments_add_stack(&html->moments, world, object->time, object->stack,
+					    CALLS_MEASURES + object->class, object->bytes);
+}
+
 static int look_on(struct model_observer *observer, const struct world *world,
 		   const struct event *event)
 {
-	struct model_observer *builder = &((struct html_job *)observer)->builder.observer;
+	struct html_job *html = (struct html_job *)observer;
+	struct model_observer *builder = &html->builder.observer;
+	int err = builder->record(builder, world, event);
 
-	return builder->record(builder, world, event);
+	err = err ? err : html_spans_record(&html->spans, world, event);
+	return err ? err : survivors_record(&html->survivors, world, event);
 }
 
 static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct html_job *html = (struct html_job *)observer;
 	struct model_observer *builder = &html->builder.observer;
-	int err = builder->finish(builder, world);
+	int err = survivors_finish(&html->survivors, world);
 
-	return err ? err : write_page(html);
+	err = err ? err : builder->finish(builder, world);
+	return err ? err : write_page(html, world);
 }
 
 static void free_job(struct export_job *job)
@@ -266,6 +229,8 @@ static void free_job(struct export_job *job)
 
 	call_tree_free(&html->calls);
 	call_moments_free(&html->moments);
+	html_spans_free(&html->spans);
+	survivors_free(&html->survivors);
 	free(html);
 }
 
@@ -279,6 +244,11 @@ static int create(struct export_job **out)
 	html->builder.moments = &html->moments;
 	html->job.observer = (struct model_observer){look_on, finish, NULL};
 	html->job.free = free_job;
+	if (html_spans_init(&html->spans) < 0 ||
+	    survivors_init(&html->survivors, take_survivor, html) < 0) {
+		free_job(&html->job);
+		return -ENOMEM;
+	}
 	*out = &html->job;
 	return 0;
 }

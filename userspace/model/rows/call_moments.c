@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_moments.c: the costs of a call tree by window of time. */
+/* call_moments.c: the costs of a call tree, or of other rows, by window of time. */
 #include "call_moments.h"
 
 #include <errno.h>
@@ -32,10 +32,12 @@ static void merge(struct call_moments *moments)
 		return;
 	qsort(items, moments->count, sizeof(*items), by_place);
 	for (size_t i = 1; i < moments->count; i++) {
-		if (by_place(&items[kept], &items[i]) == 0)
-			items[kept].value += items[i].value;
-		else
+		if (by_place(&items[kept], &items[i]) != 0)
 			items[++kept] = items[i];
+		else if (!(moments->largest >> items[i].measure & 1))
+			items[kept].value += items[i].value;
+		else if (items[i].value > items[kept].value)
+			items[kept].value = items[i].value;
 	}
 	moments->count = kept + 1;
 }
@@ -66,13 +68,11 @@ void call_moments_limit(struct call_moments *moments, size_t most)
 	}
 }
 
-static int make_room(struct call_moments *moments, const struct world *world)
+static int make_room(struct call_moments *moments)
 {
 	size_t most = moments->most ? moments->most : MOMENTS_MAX;
 
 	if (moments->count >= most) {
-		while (moments->step_ns < world->timeline.step_ns)
-			lengthen(moments);
 		merge(moments);
 		call_moments_limit(moments, most / 2);
 		moments->lost = moments->count > most / 2;
@@ -81,26 +81,35 @@ static int make_room(struct call_moments *moments, const struct world *world)
 			     sizeof(*moments->items));
 }
 
-static int add(struct call_moments *moments, const struct world *world, uint64_t time,
-	       uint64_t stack, enum call_measure measure, double value)
+int call_moments_add(struct call_moments *moments, const struct world *world, uint64_t time,
+		     uint32_t node, uint32_t measure, double value)
 {
-	const struct stack *node = tree_node(&world->tree, stack);
 	uint64_t start = world->timeline.start, window;
 
 	if (moments->lost || value <= 0)
 		return 0;
 	if (!moments->step_ns)
 		moments->step_ns = world->timeline.step_ns;
-	if (make_room(moments, world) < 0)
+	while (moments->step_ns < world->timeline.step_ns)
+		lengthen(moments);
+	if (make_room(moments) < 0)
 		return -ENOMEM;
 	window = time > start ? (time - start) / moments->step_ns : 0;
 	moments->items[moments->count++] = (struct call_moment){
 		.window = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX,
-		.node = node ? node->cost : 0,
+		.node = node,
 		.measure = measure,
 		.value = value,
 	};
 	return 0;
+}
+
+int call_moments_add_stack(struct call_moments *moments, const struct world *world, uint64_t time,
+			   uint64_t stack, uint32_t measure, double value)
+{
+	const struct stack *node = tree_node(&world->tree, stack);
+
+	return call_moments_add(moments, world, time, node ? node->cost : 0, measure, value);
 }
 
 int call_moments_record(struct call_moments *moments, const struct world *world,
@@ -114,24 +123,37 @@ int call_moments_record(struct call_moments *moments, const struct world *world,
 		return 0;
 	switch (record->kind) {
 	case RECORD_cpu:
-		return add(moments, world, record->cpu.time, record->cpu.stack, CALLS_CPU,
-			   (double)record->cpu.ns);
+		return call_moments_add_stack(moments, world, record->cpu.time, record->cpu.stack,
+					      CALLS_CPU, (double)record->cpu.ns);
 	case RECORD_alloc:
-		return add(moments, world, alloc->time, alloc->stack, CALLS_ALLOC,
-			   (double)alloc->size / sample_probability(alloc->size, alloc->period));
+		return call_moments_add_stack(
+			moments, world, alloc->time, alloc->stack, CALLS_ALLOC,
+			(double)alloc->size / sample_probability(alloc->size, alloc->period));
 	case RECORD_syscall:
 		if (!record->syscall.stack)
 			return 0;
-		return add(moments, world, record->syscall.time, record->syscall.stack,
-			   CALLS_SYSCALLS, (double)call_stands_ns(&record->syscall));
+		return call_moments_add_stack(moments, world, record->syscall.time,
+					      record->syscall.stack, CALLS_SYSCALLS,
+					      (double)call_stands_ns(&record->syscall));
 	case RECORD_wait:
 		if (!wait->stack)
 			return 0;
-		return add(moments, world, wait->time, wait->stack, CALLS_OFF_CPU,
-			   (double)(wait->duration + wait->held_ns));
+		return call_moments_add_stack(moments, world, wait->time, wait->stack,
+					      CALLS_OFF_CPU,
+					      (double)(wait->duration + wait->held_ns));
 	default:
 		return 0;
 	}
+}
+
+void call_moments_settle(struct call_moments *moments, const struct world *world)
+{
+	if (moments->lost)
+		moments->count = 0;
+	while (moments->count && (moments->step_ns < world->timeline.step_ns ||
+				  last_window(moments) >= TIMELINE_WINDOWS))
+		lengthen(moments);
+	merge(moments);
 }
 
 void call_moments_finish(struct call_moments *moments, const struct world *world,
@@ -142,13 +164,11 @@ void call_moments_finish(struct call_moments *moments, const struct world *world
 	for (size_t i = 0; i < moments->count; i++) {
 		struct call_moment *moment = &moments->items[i];
 
-		moment->node = moment->measure == CALLS_ALLOC ? ends[moment->node].memory
-							      : ends[moment->node].time;
+		bool memory = moment->measure == CALLS_ALLOC || moment->measure >= CALLS_MEASURES;
+
+		moment->node = memory ? ends[moment->node].memory : ends[moment->node].time;
 	}
-	while (moments->count && (moments->step_ns < world->timeline.step_ns ||
-				  last_window(moments) >= TIMELINE_WINDOWS))
-		lengthen(moments);
-	merge(moments);
+	call_moments_settle(moments, world);
 }
 
 void call_moments_renumber(struct call_moments *moments, const uint32_t *numbers)

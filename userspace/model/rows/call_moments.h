@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* call_moments.h: the costs of a call tree by window of time. */
+/* call_moments.h: the costs of a call tree, or of other rows, by window of time. */
 #ifndef GCPROF_CALL_MOMENTS_H
 #define GCPROF_CALL_MOMENTS_H
 
@@ -37,8 +37,9 @@ struct call_moments {
 	struct call_moment *items;
 	size_t count, capacity;
 	uint64_t step_ns;
-	size_t most; /* limit while the profile is read; 0: four million */
-	bool lost;   /* too many for any window length; count is 0 */
+	size_t most;      /* limit while the profile is read; 0: four million */
+	uint32_t largest; /* bits of measures whose largest value counts, not their sum */
+	bool lost;        /* too many for any window length; count is 0 */
 };
 
 /* The nodes where a cost's stack ends: for time, and for allocation. */
@@ -49,6 +50,23 @@ struct call_ends {
 /* Accepts any record that was not refused. 0 or -ENOMEM. */
 int call_moments_record(struct call_moments *moments, const struct world *world,
 			const struct event *event);
+
+/*
+ * Adds a value of any kind of row: `node` and `measure` (below 32) are the caller's numbers. Values
+ * that are not positive are ignored. 0 or -ENOMEM.
+ */
+int call_moments_add(struct call_moments *moments, const struct world *world, uint64_t time,
+		     uint32_t node, uint32_t measure, double value);
+
+/*
+ * Adds a value of a stack of the profile. Measures from CALLS_MEASURES on are the caller's own, of
+ * memory. 0 or -ENOMEM.
+ */
+int call_moments_add_stack(struct call_moments *moments, const struct world *world, uint64_t time,
+			   uint64_t stack, uint32_t measure, double value);
+
+/* Call once all values are added: the end of call_moments_finish(), for rows that are no stacks. */
+void call_moments_settle(struct call_moments *moments, const struct world *world);
 
 /*
  * Call when the tree is built. `ends` is indexed by cost. Leaves at most TIMELINE_WINDOWS
