@@ -95,7 +95,10 @@ static __always_inline void syscall_ends(struct task_struct *task, struct task_s
 	}
 	if (state->number == CALL_MMAP && state->args[2] & PROT_EXEC && !state->compat)
 		syscall_mapped_code(state->process);
-	syscall_end(task, state, result, 0, syscall_is_exec(state->number) ? NULL : regs);
+	/* The registers and the memory are those of the program that was executed. */
+	if (syscall_is_exec(state->number) && !result)
+		regs = NULL;
+	syscall_end(task, state, result, 0, regs);
 }
 
 SEC("tp_btf/sys_exit")

@@ -17,6 +17,24 @@ enum syscall_arg {
 	ARG_NUMBER,  /* unsigned */
 	ARG_SIGNED,
 	ARG_FUTEX, /* the operation of futex() */
+	/* Shown in words, see syscall_words.def of the model: */
+	ARG_OPEN,   /* flags of open() */
+	ARG_AT,     /* flags of calls with a directory */
+	ARG_ACCESS, /* rights that access() checks */
+	ARG_PROT,   /* of memory */
+	ARG_ADVICE, /* of madvise() */
+	ARG_MSYNC,
+	ARG_WHENCE, /* of lseek() */
+	ARG_FCNTL,  /* the command */
+	ARG_EPOLL,  /* the operation of epoll_ctl() */
+	ARG_WAIT,   /* options of wait4() */
+	ARG_SIGNAL,
+	ARG_FAMILY, /* of a socket */
+	ARG_SOCKET, /* its type and flags */
+	ARG_MSG,    /* flags of sendmsg() and recvmsg() */
+	ARG_CLOCK,
+	ARG_TIMER,  /* flags of clock_nanosleep() */
+	ARG_RANDOM, /* flags of getrandom() */
 };
 
 #endif

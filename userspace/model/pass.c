@@ -15,6 +15,7 @@
 #include "select/selection.h"
 #include "system/divide.h"
 #include "system/faults.h"
+#include "world/syscall_text.h"
 
 int pass_init(struct pass *pass, struct model *model, const struct selection *selection)
 {
@@ -352,11 +353,31 @@ static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record
 	return err;
 }
 
+/* The call that has executed a program, with the path from the exec record; or the record itself.
+ */
+static const struct record *with_path(struct pass *pass, const struct record *record)
+{
+	struct record_syscall *call = &pass->executed.syscall;
+	struct thread *thread =
+		record->kind == RECORD_syscall
+			? tasks_find_thread(&pass->world.tasks, record->syscall.thread)
+			: NULL;
+
+	if (!thread || !thread->executed)
+		return record;
+	pass->executed = *record;
+	if (!call->path && pass->world.arguments && syscall_executes(pass->world.model, call))
+		call->path = thread->executed;
+	thread->executed = 0;
+	return &pass->executed;
+}
+
 /* Frequent records: samples, collections, system calls. All begin with their time. */
 static int take_event(struct pass *pass, const struct record *record)
 {
 	struct event *event = &pass->event;
 
+	record = with_path(pass, record);
 	streams_count(&pass->world.streams, record->kind);
 	note_time(pass, record->cpu.time);
 	*event = join(pass, record);

@@ -31,8 +31,9 @@ struct pass {
 	struct wakers wakers;
 	struct run run;
 	const struct selection *selection; /* NULL: everything */
-	bool recording;     /* count the recorder's own overhead as the program's time */
-	struct event event; /* the current record */
+	bool recording;         /* count the recorder's own overhead as the program's time */
+	struct record executed; /* the current record with a path, see with_path() */
+	struct event event;     /* the current record */
 };
 
 /*

@@ -41,6 +41,7 @@ int thread_rows_exec(struct world *world, const struct record_exec *record)
 		return -EBADMSG;
 	if (path)
 		thread->name = path_base(path);
+	thread->executed = path ? record->path : 0;
 	return 0;
 }
 

@@ -41,9 +41,55 @@ static int put_futex(char *out, size_t size, uint64_t value)
 	return snprintf(out, size, "0x%" PRIx64, value);
 }
 
+/* An argument of a kind that has words. */
+struct word {
+	enum syscall_arg kind;
+	uint32_t mask, value;
+	const char *name;
+};
+
+#define ALL UINT32_MAX
+static const struct word words[] = {
+#define WORD(kind, mask, value, name) {ARG_##kind, mask, value, #name},
+#include "syscall_words.def"
+#undef WORD
+};
+#undef ALL
+
+static bool has_words(enum syscall_arg kind)
+{
+	return kind >= ARG_OPEN;
+}
+
+/* "O_RDWR|O_CREAT|0x40000000": words, and the bits that have none. Returns the length needed. */
+static int put_words(char *out, size_t size, enum syscall_arg kind, uint32_t value)
+{
+	uint32_t rest = value;
+	int used = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && (size_t)used < size; i++) {
+		const struct word *word = &words[i];
+
+		if (word->kind != kind || (value & word->mask) != word->value ||
+		    (word->value && (rest & word->value) != word->value))
+			continue;
+		used += snprintf(out + used, size - (size_t)used, "%s%s", used ? "|" : "",
+				 word->name);
+		rest &= ~word->mask;
+	}
+	if (!rest && !used)
+		return snprintf(out, size, "0");
+	if (rest && (size_t)used < size)
+		used += snprintf(out + used, size - (size_t)used, "%s0x%" PRIx32, used ? "|" : "",
+				 rest);
+	return used;
+}
+
 static int put_argument(char *out, size_t size, enum syscall_arg kind, uint64_t value,
 			const char *path)
 {
+	if (has_words(kind))
+		return put_words(out, size, kind, (uint32_t)value);
 	switch (kind) {
 	case ARG_DIRFD:
 		if ((int32_t)value == HERE)
@@ -123,6 +169,16 @@ void syscall_text(const struct syscall_call *call, char *out, size_t size)
 		snprintf(out + used, size - used, ") = 0x%" PRIx64, (uint64_t)call->result);
 	else
 		snprintf(out + used, size - used, ") = %" PRId64, call->result);
+}
+
+bool syscall_executes(const struct model *model, const struct record_syscall *record)
+{
+	const char *name = record->flags & SYSCALL_COMPAT
+				   ? NULL
+				   : syscall_name(model->run.machine, record->number);
+
+	return name && record->result == 0 &&
+	       (strcmp(name, "execve") == 0 || strcmp(name, "execveat") == 0);
 }
 
 const char *syscall_describe(const struct model *model, uint64_t number)

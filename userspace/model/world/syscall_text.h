@@ -18,6 +18,12 @@ struct world;
 /* The name of a call, or "syscall_1234". Lives as long as the model. NULL: no memory. */
 const char *syscall_describe(const struct model *model, uint64_t number);
 
+/*
+ * Whether the call has executed another program. Then the memory with its path argument was gone
+ * when the call was recorded.
+ */
+bool syscall_executes(const struct model *model, const struct record_syscall *record);
+
 /* A call to be printed. */
 struct syscall_call {
 	uint64_t number; /* bit 31: from the 32-bit table, whose arguments are unknown */
@@ -35,11 +41,11 @@ enum { SYSCALL_TEXT = 320 };
 struct syscall_call syscall_of_record(const struct world *world,
 				      const struct record_syscall *record);
 
-/* "AT_FDCWD, \"/etc/passwd\", 0x80000", truncated to `size` including the final zero. */
+/* "AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC", truncated to `size` including the final zero. */
 void syscall_arguments(const struct syscall_call *call, char *out, size_t size);
 
 /*
- * "openat(AT_FDCWD, \"/etc/passwd\", 0x80000) = 3", truncated to `size` including the final zero.
+ * "openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3", truncated to `size` including the final zero.
  */
 void syscall_text(const struct syscall_call *call, char *out, size_t size);
 

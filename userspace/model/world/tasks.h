@@ -22,7 +22,8 @@ struct thread {
 	bool defined;
 	uint32_t process;
 	uint64_t tid;
-	const char *name; /* NULL: unknown */
+	const char *name;  /* NULL: unknown */
+	uint64_t executed; /* number of the path of its last exec record, until its call returns */
 	uint64_t cpu_samples, gc_samples, alloc_samples;
 	uint64_t cpu_ns, gc_cpu_ns; /* from timer samples; gc: also from summaries */
 	bool accounted;             /* the scheduler's accounting is available: */
