@@ -4,14 +4,17 @@
 # What an option can be: of a value that is none gcprof says which there are.
 _gcprof_values() # VERB OPTION
 {
-	local said
+	local said with=()
 
-	case $2 in
-	-f | --format) [ "$1" != export ] || gcprof export --format list 2>/dev/null | sed 's/ .*//' ;;
-	--sort | --filter | --frames | --runtime | --agent | --syscalls)
-		said=$(gcprof "$1" "$2" '?' 2>&1 </dev/null | sed '1!d; s/ ([^)]*)//g')
+	[ "$2" != --by ] || with=(--format folded)
+	[ "$1" != query ] || with=('SELECT 1')
+	case "$1 $2" in
+	"export -f" | "export --format") gcprof export --format list 2>/dev/null | sed 's/ .*//' ;;
+	*--sort | *--filter | *--frames | *--runtime | *--agent | *--syscalls | *--stack | *--follow | *--by | *--view | \
+		"query -f" | "query --format")
+		said=$(gcprof "$1" "${with[@]}" "$2" '?' 2>&1 </dev/null | sed '1!d; s/ ([^)]*)//g')
 		said=${said##*" ?: "}
-		said=${said##*" are "} said=${said##*"recorded: "} said=${said#either }
+		said=${said##*" are "} said=${said##*"recorded: "} said=${said#either } said=${said##*" can count "}
 		sed 's/, / /g; s/ and / /; s/ or / /' <<<"$said" | tr ' ' '\n' |
 			if [ "$2" = --filter ]; then sed 's/$/=/'; else sed 's/=.*/=/'; fi ;;
 	esac

@@ -112,5 +112,11 @@ make_in_root() {
 		gcprof record --agent:malloc python java
 		gcprof record --syscalls:all slow= count off
 		gcprof export -f:firefox html pprof folded
+		gcprof export --by:cpu bytes gc syscall off-cpu faults
+		gcprof query -f:table csv json
+		gcprof query --format:table csv json
+		gcprof top --view:functions sites types pauses calls waits threads programs
+		gcprof record --stack:rows fp copy both off
+		gcprof record --follow:children none
 	END
 }
