@@ -39,7 +39,8 @@ static const struct option_row rows[] = {
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
-	 "thin out events if the unpacked firefox file would be larger (default 400M)"},
+	 "thin out events if the unpacked file would be larger; for firefox (default 400M), "
+	 "perfetto"},
 	{"no-sources", 0, OPTION_FLAG, offsetof(struct export_arguments, no_sources), 0, 0, NULL,
 	 "leave the text of source files out of the firefox file"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
@@ -90,13 +91,17 @@ static int choose(const struct export_arguments *arguments, struct export_reques
 		complain_measure(arguments->by, request->exporter);
 		return -EINVAL;
 	}
+	if (arguments->max_size && !request->exporter->thins) {
+		log_error("--max-size: the format %s always has everything", name);
+		return -EINVAL;
+	}
 	if (arguments->frames && model_frames_parse(arguments->frames, &request->options.frames)) {
 		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);
 		return -EINVAL;
 	}
 	request->options.measure = arguments->by;
 	request->options.no_sources = arguments->no_sources;
-	request->options.limit = arguments->max_size ? arguments->max_size : EXPORT_LIMIT;
+	request->options.limit = arguments->max_size;
 	request->file = arguments->file ? arguments->file : "gcprof.data";
 	return 0;
 }
@@ -115,8 +120,8 @@ static char *output_path(const struct export_arguments *arguments,
 static void explain(const struct export_request *request, const char *path, int error)
 {
 	if (error == -EFBIG)
-		log_error("%s: too large for --max-size even without individual events",
-			  request->file);
+		log_error("%s: too large for --max-size even without %s", request->file,
+			  request->exporter->thins);
 	else if (error == -ENOENT || error == -ENODATA || error == -EBADMSG || error == -EPROTO ||
 		 error == -EISDIR || error == -EACCES || error == -ENOMEM)
 		log_error("%s: %s", request->file, profile_error_text(error));

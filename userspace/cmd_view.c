@@ -192,7 +192,6 @@ static int choose(const struct view_arguments *arguments, struct view *view)
 	view->open = arguments->open;
 	view->port = (uint16_t)arguments->port;
 	view->request.exporter = view->html ? &exporter_html : &exporter_firefox;
-	options->limit = EXPORT_LIMIT;
 	options->no_sources = arguments->no_sources;
 	if (arguments->frames && model_frames_parse(arguments->frames, &options->frames)) {
 		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);

@@ -162,6 +162,27 @@ unnoticed() { # ROWS PROFILE
 	same faults "$output" ""
 }
 
+@test "a Perfetto trace that is too large has only the longest system calls, or is refused" {
+	"$GCPROF" export -f perfetto -o all.trace known.data
+	local size
+	size=$(stat -c %s all.trace)
+	"$GCPROF" export -f perfetto --max-size "$((size - size / 10))" -o small.trace known.data 2>small.log
+	[ "$(stat -c %s small.trace)" -le "$((size - size / 10))" ]
+	[ "$(stat -c %s small.trace)" -gt "$((size / 3))" ]
+	grep -qE '[0-9]+ of [0-9]+ system calls are shown, the longest' small.log
+	# As large as it is, nothing is left out.
+	"$GCPROF" export -f perfetto --max-size "$size" -o same.trace known.data 2>same.log
+	cmp all.trace same.trace
+	absent 'are shown' same.log
+	run "$GCPROF" export -f perfetto --max-size 64K -o none.trace known.data
+	same status "$status" 1
+	[[ $output == *'too large for --max-size even without system calls'* ]]
+	[ ! -e none.trace ]
+	run "$GCPROF" export -f folded --max-size 1M known.data
+	same "no limit" "$status" 2
+	[[ $output == *'the format folded always has everything'* ]]
+}
+
 @test "outputs go where they are sent" {
 	"$GCPROF" export -f folded -o - known.data >one 2>log
 	same "standard error" "$(cat log)" ""

@@ -174,8 +174,7 @@ TEST(a_full_disk_is_an_error)
 	for (size_t i = 0; i < 4; i++) {
 		bool closed = false;
 		struct full_sink full = {{full_write, full_close}, 100, &closed};
-		struct export_request request = {
-			exporter_find(names[i]), {.limit = EXPORT_LIMIT}, "x"};
+		struct export_request request = {exporter_find(names[i]), {0}, "x"};
 		struct export_result result;
 		struct source *source;
 

@@ -53,8 +53,6 @@ static inline int try_export(const struct synthetic *synthetic, const char *form
 
 	*exported = (struct exported){0};
 	CHECK(request.exporter);
-	if (!request.options.limit)
-		request.options.limit = EXPORT_LIMIT;
 	CHECK_EQ(source_memory_open(synthetic->data, synthetic->size, &source), 0);
 	CHECK_EQ(sink_memory_create(&exported->data, &exported->size, &sink), 0);
 	error = export_run(&request, source, sink, &exported->result);

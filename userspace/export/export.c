@@ -75,6 +75,8 @@ int export_run(const struct export_request *request, struct source *source, stru
 		goto out;
 	}
 	job->options = request->options;
+	if (!job->options.limit)
+		job->options.limit = request->exporter->limit;
 	job->output = output;
 	view = (struct model_view){.frames = request->options.frames, .observer = &job->observer};
 	error = model_load_view(source, request->file, &view, &model);

@@ -18,7 +18,7 @@ struct sink;
 
 struct export_options {
 	const char *measure; /* one of the exporter's measures; NULL: its first */
-	uint64_t limit;      /* bytes before compression, above which events are left out */
+	uint64_t limit; /* bytes before compression, above which events are left out; 0: default */
 	enum model_frames frames;
 	bool no_sources; /* leave out the text of source files */
 };
@@ -42,6 +42,8 @@ struct exporter {
 	const char *suffix;          /* appended to the profile's name */
 	const char *summary;         /* one line */
 	bool packed;                 /* compressed with gzip */
+	uint64_t limit;              /* the default; 0: it leaves nothing out */
+	const char *thins;           /* what it leaves out; NULL: nothing */
 	const char *const *measures; /* the available measures, ended by NULL; NULL: no choice */
 	int (*create)(struct export_job **out);
 };
@@ -60,8 +62,6 @@ extern const struct exporter *const exporters[];
 /* NULL: no exporter with this name. */
 const struct exporter *exporter_find(const char *name);
 bool exporter_measures(const struct exporter *exporter, const char *measure);
-
-#define EXPORT_LIMIT (UINT64_C(400) << 20) /* browsers do not support strings of 512 MiB */
 
 struct export_request {
 	const struct exporter *exporter;

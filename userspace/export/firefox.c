@@ -178,5 +178,7 @@ const struct exporter exporter_firefox = {
 	.suffix = ".json.gz",
 	.summary = "for profiler.firefox.com: drop the file on that page, or see gcprof view",
 	.packed = true,
+	.limit = UINT64_C(400) << 20, /* browsers do not support strings of 512 MiB */
+	.thins = "individual events",
 	.create = create,
 };

@@ -137,9 +137,9 @@ static void put_extra(struct firefox *firefox)
 		put_runtimes(&groups, model);
 	put_losses(&groups, model);
 	entries = begin_group(&groups, "This file");
+	put_entry(&entries, "Left out", *firefox->job.note ? firefox->job.note : "nothing");
 	put_entry(&entries, "Source files",
 		  *firefox->job.info ? firefox->job.info : "their text is left out");
-	put_entry(&entries, "Left out", *firefox->job.note ? firefox->job.note : "nothing");
 	output_text(groups.output, "]}],\n");
 }
 

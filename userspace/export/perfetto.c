@@ -3,7 +3,9 @@
 #include "perfetto.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
@@ -30,6 +32,13 @@ void perfetto_put(struct perfetto *perfetto, PerfettoPacket *packet, uint32_t se
 	trace.packet = &packet;
 	trace.n_packet = 1;
 	size = perfetto__protos__trace__get_packed_size(&trace);
+	perfetto->size += size;
+	if (perfetto->measures)
+		return;
+	if (perfetto->size > perfetto->limit) {
+		perfetto->error = -EFBIG;
+		return;
+	}
 	perfetto->packed.size = 0;
 	if (buffer_reserve(&perfetto->packed, size + 1) < 0) {
 		perfetto->error = -ENOMEM;
@@ -248,22 +257,96 @@ static void put_tracks(struct perfetto *perfetto)
 /* --- the exporter ------------------------------------------------------------------------------
  */
 
+static void put_all(struct perfetto *perfetto)
+{
+	perfetto->sequence = 0;
+	perfetto->size = 0;
+	put_clock(perfetto);
+	put_tracks(perfetto);
+	perfetto_put_stacks(perfetto);
+	perfetto_put_samples(perfetto);
+	perfetto_put_heap(perfetto);
+	perfetto_put_counters(perfetto);
+	perfetto_put_losses(perfetto);
+	perfetto_put_slices(perfetto);
+}
+
+/* The size of the trace without calls shorter than this. */
+static uint64_t size_without(struct perfetto *perfetto, uint64_t call_min_ns)
+{
+	perfetto->call_min_ns = call_min_ns;
+	perfetto->measures = true;
+	put_all(perfetto);
+	perfetto->measures = false;
+	return perfetto->size;
+}
+
+static void take_number(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)perfetto;
+	*(uint64_t *)context = (uint64_t)sqlite3_column_int64(row, 0);
+}
+
+static uint64_t count_calls(struct perfetto *perfetto)
+{
+	uint64_t calls = 0;
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM syscalls WHERE duration_ns >= %" PRIu64,
+		 perfetto->call_min_ns);
+	perfetto_each(perfetto, sql, take_number, &calls);
+	return calls;
+}
+
+/* The duration of the longest call after `calls` longer ones; 0: there are not so many. */
+static uint64_t next_longest(struct perfetto *perfetto, uint64_t calls)
+{
+	uint64_t duration = 0;
+	char sql[112];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT duration_ns FROM syscalls ORDER BY 1 DESC LIMIT 1 OFFSET %" PRIu64, calls);
+	perfetto_each(perfetto, sql, take_number, &duration);
+	return duration;
+}
+
+/* Leaves out the shortest system calls if the trace would be too large. */
+static void choose_calls(struct perfetto *perfetto)
+{
+	uint64_t limit = perfetto->limit, all = size_without(perfetto, 0), others, calls, kept;
+	struct export_job *job = &perfetto->sql->job;
+
+	if (all <= limit)
+		return;
+	calls = kept = count_calls(perfetto);
+	others = size_without(perfetto, INT64_MAX);
+	if (others > limit) {
+		perfetto->error = -EFBIG;
+		return;
+	}
+	kept = (uint64_t)((double)kept * (double)(limit - others) / (double)(all - others));
+	/* Long calls may have longer texts than others, or many calls may be equally long. */
+	while (size_without(perfetto, kept ? next_longest(perfetto, kept) + 1 : INT64_MAX) > limit)
+		kept -= (kept + 9) / 10;
+	snprintf(job->note, sizeof(job->note),
+		 "%" PRIu64 " of %" PRIu64 " system calls are shown, the longest; the complete "
+		 "trace would be larger than --max-size",
+		 count_calls(perfetto), calls);
+}
+
 static int finish(struct model_observer *observer, const struct world *world)
 {
 	struct sql *sql = (struct sql *)observer;
-	struct perfetto perfetto = {.sql = sql, .world = world, .output = sql->job.output};
+	struct perfetto perfetto = {.sql = sql,
+				    .world = world,
+				    .output = sql->job.output,
+				    .limit = sql->job.options.limit};
 
 	perfetto.error = sql_fill(observer, world);
-	if (perfetto.error)
-		return perfetto.error;
-	put_clock(&perfetto);
-	put_tracks(&perfetto);
-	perfetto_put_stacks(&perfetto);
-	perfetto_put_samples(&perfetto);
-	perfetto_put_heap(&perfetto);
-	perfetto_put_counters(&perfetto);
-	perfetto_put_losses(&perfetto);
-	perfetto_put_slices(&perfetto);
+	if (!perfetto.error && perfetto.limit < UINT64_MAX)
+		choose_calls(&perfetto);
+	if (!perfetto.error)
+		put_all(&perfetto);
 	buffer_free(&perfetto.packed);
 	return perfetto.error;
 }
@@ -277,5 +360,7 @@ const struct exporter exporter_perfetto = {
 	.name = "perfetto",
 	.suffix = ".perfetto-trace",
 	.summary = "for ui.perfetto.dev: collections, system calls, heap, samples on a timeline",
+	.limit = UINT64_MAX,
+	.thins = "system calls",
 	.create = create,
 };

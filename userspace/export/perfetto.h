@@ -49,6 +49,10 @@ struct perfetto {
 	struct output *output;
 	struct buffer packed; /* the current packet */
 	uint32_t sequence;    /* of the last packet */
+	uint64_t size;        /* bytes of the trace so far */
+	uint64_t limit;       /* of its size */
+	uint64_t call_min_ns; /* shorter system calls are left out */
+	bool measures;        /* only finds out the size */
 	int error;
 };
 

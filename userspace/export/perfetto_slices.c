@@ -5,7 +5,9 @@
  * Slices of a normal profile are. If clocks or a hostile profile say otherwise, a slice
  * ends with the enclosing one.
  */
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 
 #include "perfetto.h"
 
@@ -160,6 +162,7 @@ static void put_paused(struct perfetto *perfetto, sqlite3_stmt *row, void *conte
 void perfetto_put_slices(struct perfetto *perfetto)
 {
 	struct nest nest = {0};
+	char sql[640];
 
 	perfetto_each(perfetto,
 		      "SELECT track, start, finish, 'gc', phase FROM (SELECT *, min(id) OVER"
@@ -179,14 +182,15 @@ void perfetto_put_slices(struct perfetto *perfetto)
 		      " pause_ns FROM gc_cycles ORDER BY track, start",
 		      put_cycle, &nest);
 	turn_to(perfetto, &nest, 0, 0);
-	perfetto_each(
-		perfetto,
+	snprintf(
+		sql, sizeof(sql),
 		"SELECT thread, start, finish, 'gc', coalesce(name, kind || ' collection'), reason,"
 		" promoted_bytes, pause_ns, freed_bytes, NULL, NULL, 1 FROM collections"
 		" WHERE start IS NOT NULL AND finish IS NOT NULL"
 		" UNION ALL SELECT thread, start, finish, 'syscall', name, result,"
 		" nullif(gc_ns, 0), arguments, nullif(stands, 1), fiber, NULL, 0 FROM syscalls"
-		" ORDER BY thread, start, finish DESC",
-		put_thread_slice, &nest);
+		" WHERE duration_ns >= %" PRIu64 " ORDER BY thread, start, finish DESC",
+		perfetto->call_min_ns);
+	perfetto_each(perfetto, sql, put_thread_slice, &nest);
 	turn_to(perfetto, &nest, 0, 0);
 }
