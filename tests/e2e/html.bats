@@ -126,6 +126,18 @@ said() { # LINE
 	[[ $(said 1) == *'in the collector'* ]]
 }
 
+@test "the line of the memory ends with the process, also in a merged profile" {
+	"$GCPROF" record -o first.data -- "$WORKLOADS/churn" --bytes 64M >/dev/null 2>first.log
+	"$GCPROF" record -o second.data -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' 2>second.log
+	"$GCPROF" merge -o both.data first.data second.data 2>both.log
+	"$GCPROF" export -f html both.data
+	browse 'both.data.html#' eval '(line => [Math.max(...line) > 0, line.at(-1), data.heaps_end_ns < report.duration_ns])(held("rss_bytes"))'
+	same line "$(said 1)" '[true,0,true]'
+	# It goes on after the last collection as long as the process does.
+	browse '#' eval '(line => line.at(-2) > 0)(held("rss_bytes"))'
+	same goes-on "$(said 1)" true
+}
+
 @test "a click zooms, a double click keeps one function's stacks, and both lead back" {
 	local at='(b => { const r = $("flame").getBoundingClientRect(); return [r.left + b.x + b.width / 2, r.top + (b.row + .5) * ROW]; })'
 	browse '#measure=alloc' size '1200 2000' \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../model/rows/functions.h"
+#include "../../model/world/world.h"
 #include "../../report/report.h"
 #include "../../util/map.h"
 #include "../export.h"
@@ -160,6 +161,27 @@ static void put_classes(struct output *output)
 	output_text(output, "]");
 }
 
+/* The time, from the start, at which the last process with collections ended: it has no heap any
+ * more. */
+static void put_heaps_end(struct output *output, const struct world *world)
+{
+	const struct model_run *run = &world->model->run;
+	uint64_t end = 0;
+
+	for (uint64_t id = 1; id < world->tasks.threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(&world->tasks, id);
+		uint64_t time;
+
+		if (!thread || !tasks_find_process(&world->tasks, thread->process)->pauses)
+			continue;
+		time = thread->ended && thread->end > run->start ? thread->end - run->start
+								 : run->duration;
+		end = time > end ? time : end;
+	}
+	output_text(output, ",\n\"heaps_end_ns\":");
+	output_number(output, end);
+}
+
 /* --- the job ----------------------------------------------------------------------- */
 
 static int write_page(struct html_job *html, const struct world *world)
@@ -181,6 +203,7 @@ static int write_page(struct html_job *html, const struct world *world)
 	if (!err) {
 		html_put_moments(output, "", &html->moments, NULL);
 		put_classes(output);
+		put_heaps_end(output, world);
 		err = html_spans_put(&html->spans, world, output);
 	}
 	if (!err) {
