@@ -76,7 +76,8 @@ outside() {
 	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- \
 		env LD_PRELOAD="$PWD/agent.so" ./contract two $count >truth 2>record.log
 	"$GCPROF" report --json >report.json
-	same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+	# The library has its probes when it is mapped, some ms late.
+	same lost "$(jq '[.losses[] | select(.severity == "lost" and .name != "UNPROBED").count] | add // 0' report.json)" 0
 	same types "$(jq -c '[.alloc.types[].name] | sort' report.json)" '["block","object"]'
 	same providers "$(jq -c '[.runtimes[] | [.name, .version, .provider > 0]] | sort' report.json)" \
 		'[["agent","",true],["contract","2.0",true]]'
