@@ -323,10 +323,7 @@ void recording_warn_streams(const struct recording *recording)
 		const struct stream_state *state =
 			session_stream(recording->session, (enum stream)stream);
 
-		/*
-		 * Streams that were not requested are no surprise; missing probes were
-		 * reported already.
-		 */
+		/* Those not asked for are no surprise; missing probes were reported already. */
 		if (!stream_name((enum stream)stream) || state->attached ||
 		    stream == STREAM_ALLOC || stream == STREAM_GC ||
 		    strncmp(state->why_not, "not asked for", 13) == 0)
