@@ -130,7 +130,7 @@ static int print(const char *const conditions[2], const struct fleet_diff *from,
 			 unit_time(from->cpu_ns[i]).text);
 		models[i].run.command_line = texts[i];
 		models[i].run.recordings = from->profiles[i];
-		models[i].cpu.on_cpu_ns = (uint64_t)from->cpu_ns[i];
+		models[i].cpu.on_cpu_ns = (uint64_t)fmax(0, fmin(from->cpu_ns[i], 1.8e19));
 	}
 	err = fill(&diff, from);
 	if (!err)

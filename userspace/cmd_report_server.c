@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,12 @@ enum { TOP_DEFAULT = 1000 };
 static double number(const json_t *row, const char *key)
 {
 	return json_number_value(json_object_get(row, key));
+}
+
+/* A sum; at most what fits, for times 584 years. */
+static uint64_t whole(const json_t *row, const char *key)
+{
+	return (uint64_t)fmax(0, fmin(number(row, key), 1.8e19));
 }
 
 /* Borrowed; NULL for an empty text. */
@@ -62,9 +69,9 @@ static void fill_function(struct model_function *out, const json_t *row)
 		.name = text(row, "name") ? text(row, "name") : "(unknown)",
 		.module = text(row, "module"),
 		.file = text(row, "file"),
-		.line = (uint64_t)number(row, "line"),
+		.line = whole(row, "line"),
 		.runtime = runtime_of(text(row, "runtime")),
-		.cpu_samples = (uint64_t)number(row, "cpu_samples"),
+		.cpu_samples = whole(row, "cpu_samples"),
 		.cpu_self_ns = number(row, "cpu_self_ns"),
 		.cpu_total_ns = number(row, "cpu_total_ns"),
 		.alloc_self_bytes = number(row, "alloc_self_bytes"),
@@ -103,11 +110,11 @@ static void fill_call(struct model_syscall *out, const json_t *row)
 {
 	*out = (struct model_syscall){
 		.name = text(row, "name") ? text(row, "name") : "(unknown)",
-		.count = (uint64_t)number(row, "count"),
-		.errors = (uint64_t)number(row, "errors"),
-		.total_ns = (uint64_t)number(row, "total_ns"),
-		.max_ns = (uint64_t)number(row, "max_ns"),
-		.in_gc_ns = (uint64_t)number(row, "in_gc_ns"),
+		.count = whole(row, "count"),
+		.errors = whole(row, "errors"),
+		.total_ns = whole(row, "total_ns"),
+		.max_ns = whole(row, "max_ns"),
+		.in_gc_ns = whole(row, "in_gc_ns"),
 	};
 }
 
@@ -133,10 +140,10 @@ static int fill_model(struct model *model, const json_t *report)
 		fill_site(&model->sites[i], json_array_get(sites, i));
 	for (size_t i = 0; i < model->n_syscalls; i++)
 		fill_call(&model->syscalls[i], json_array_get(calls, i));
-	model->cpu.on_cpu_ns = (uint64_t)number(totals, "cpu_ns");
-	model->syscall_stack_ns = (uint64_t)number(totals, "syscall_ns");
-	model->wait_stack_ns = (uint64_t)number(totals, "off_cpu_ns");
-	model->gc.minor.total_ns = (uint64_t)number(totals, "gc_ns");
+	model->cpu.on_cpu_ns = whole(totals, "cpu_ns");
+	model->syscall_stack_ns = whole(totals, "syscall_ns");
+	model->wait_stack_ns = whole(totals, "off_cpu_ns");
+	model->gc.minor.total_ns = whole(totals, "gc_ns");
 	return 0;
 }
 
@@ -158,7 +165,7 @@ static void print_pauses(const json_t *report, const struct page *page)
 	page_heading(page, "Pauses");
 	json_array_foreach(rows, i, row)
 	{
-		table_cell(table, unit_count((uint64_t)number(row, "count")).text);
+		table_cell(table, unit_count(whole(row, "count")).text);
 		for (size_t j = 0; j < sizeof(keys) / sizeof(*keys); j++)
 			table_cell(table, unit_time(number(row, keys[j])).text);
 		table_cell(table, text(row, "kind"));
@@ -172,7 +179,7 @@ static int print_text(const json_t *report, const struct report_options *options
 	struct report_options shown = *options;
 	struct model model = {.frames = MODEL_FRAMES_ALL};
 	struct page page = {stdout, options->width, options->colour};
-	uint64_t profiles = (uint64_t)number(report, "profiles");
+	uint64_t profiles = whole(report, "profiles");
 	int err = fill_model(&model, report);
 
 	shown.bare = true;

@@ -152,6 +152,11 @@ close_to() { # EXPECTED FOUND
 	grep -q '^Allocation sites' text
 }
 
+# The server has applied all statements ALTER TABLE ... UPDATE.
+updated() {
+	[ "$(ask_server 'SELECT count() FROM system.mutations WHERE NOT is_done')" = 0 ]
+}
+
 @test "diff --from: unequal numbers of profiles compare per second of CPU time, as the diff of the files" {
 	push --label service=s --label version=1 known.data
 	# Two more profiles with the same figures, as version 2.
@@ -183,6 +188,19 @@ close_to() { # EXPECTED FOUND
 	same significant "$(jq -c '[.types[] | select(.significant).name] | sort' server.json)" \
 		"$(jq -c '[.types[] | select(.significant).name] | sort' local.json)"
 	diff_from version=3 'version=3 AND process=gcbench' | jq -e '.syscalls == [] and (.functions | length > 0)'
+	# Sums and variances of more than 64 bits.
+	for change in 'hourly cpu_ns 1.8e19' 'calls total_ns 1.8e19' 'calls max_ns 1.8e19' 'pauses pause_ns 1.8e19' \
+		'pauses max_ns 1.8e19'; do
+		read -r table column value <<<"$change"
+		ask_server "ALTER TABLE $table UPDATE $column = toUInt64($value) WHERE version = '2' AND $column > 0"
+	done
+	wait_until updated
+	diff_from version=1 version=2 >large.json
+	jq -e '.cpu_ns[1] > 1.7e19 and ([.syscalls[] | select(.after.high > .after.estimate)] | length > 0)' large.json
+	report_from --where version=2 --json >large.json
+	jq -e '[.totals.cpu_ns, .syscalls[0].total_ns, .pauses[0].total_ns] | map(. > 3e19) | all' large.json
+	jq -e '[.syscalls[], .pauses[] | .count] | all(. == floor)' large.json
+
 	"$GCPROF" diff --from "$url" version=1 version=3 >text
 	grep -q 'All figures are per second of CPU time' text
 	grep -Eq 'new +make_tree$' text

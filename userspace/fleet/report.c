@@ -156,8 +156,9 @@ static void calls_sql(const void *context, FILE *out)
 {
 	const struct report *report = context;
 
-	fputs("SELECT name, sum(count) AS count, sum(errors) AS errors, sum(total_ns) AS total_ns,"
-	      " max(max_ns) AS max_ns, sum(in_gc_ns) AS in_gc_ns FROM calls WHERE ",
+	fputs("SELECT name, sum(count) AS count, sum(errors) AS errors, sum(toFloat64(total_ns))"
+	      " AS total_ns, max(max_ns) AS max_ns, sum(toFloat64(in_gc_ns)) AS in_gc_ns FROM"
+	      " calls WHERE ",
 	      out);
 	where_print(report->where, "time", out);
 	fprintf(out, " GROUP BY name ORDER BY total_ns DESC LIMIT %" PRIu64, report->top);
@@ -169,7 +170,8 @@ static void pauses_sql(const void *context, FILE *out)
 
 	fputs("SELECT kind, n AS count, ns AS total_ns, p50 AS p50_ns, p99 AS p99_ns, longest AS "
 	      "max_ns"
-	      " FROM (SELECT kind, sum(count) AS n, sum(pause_ns) AS ns, max(max_ns) AS longest,"
+	      " FROM (SELECT kind, sum(count) AS n, sum(toFloat64(pause_ns)) AS ns, max(max_ns) AS "
+	      "longest,"
 	      " quantileExactWeighted(0.5)(intDiv(pause_ns, count), count) AS p50,"
 	      " quantileExactWeighted(0.99)(intDiv(pause_ns, count), count) AS p99 FROM pauses "
 	      "WHERE ",
@@ -185,10 +187,13 @@ static double number(const json_t *row, const char *key)
 	return json_number_value(json_object_get(row, key));
 }
 
+/* As an integer, if it fits into 63 bits. */
 static void put(json_t *row, const char *key, double value)
 {
 	json_object_set_new(row, key,
-			    json_integer(value > 0 ? (json_int_t)llround(fmin(value, 9e18)) : 0));
+			    value > 9e18 ? json_real(value)
+			    : value > 0  ? json_integer(llround(value))
+					 : json_integer(0));
 }
 
 /* Replaces bytes, variance and observed bytes by an object with the interval. */
@@ -294,12 +299,11 @@ static int add(struct report *report, json_t *object, const char *key, sums_prin
 	return err;
 }
 
-/* Takes over the answer; returns the first row or a value in it, NULL if there is none. */
-static json_t *first(json_t *answer, const char *key)
+/* Takes over the answer; returns the first row, NULL if there is none. */
+static json_t *first(json_t *answer)
 {
-	json_t *row = json_array_get(json_object_get(answer, "data"), 0);
+	json_t *row = json_incref(json_array_get(json_object_get(answer, "data"), 0));
 
-	row = json_incref(key ? json_object_get(row, key) : row);
 	json_decref(answer);
 	return row;
 }
@@ -307,13 +311,14 @@ static json_t *first(json_t *answer, const char *key)
 static int add_totals(struct report *report, json_t *object)
 {
 	int err;
+	json_t *row;
 
-	report->totals = first(sums_ask(&report->sums, totals_sql, NULL, &err), NULL);
-	if (!err)
-		json_object_set_new(
-			object, "profiles",
-			first(sums_ask(&report->sums, sums_print_profiles, report->where, &err),
-			      "profiles"));
+	report->totals = first(sums_ask(&report->sums, totals_sql, NULL, &err));
+	if (err)
+		return err;
+	row = first(sums_ask(&report->sums, sums_print_profiles, report->where, &err));
+	put(object, "profiles", number(row, "profiles"));
+	json_decref(row);
 	return err;
 }
 
@@ -333,9 +338,9 @@ int fleet_report(struct http *http, const struct where *where, uint64_t top, jso
 	if (!err)
 		err = add(&report, object, "stacks", stacks_sql, finish_sums);
 	if (!err && !where->process)
-		err = add(&report, object, "syscalls", calls_sql, NULL);
+		err = add(&report, object, "syscalls", calls_sql, round_all);
 	if (!err)
-		err = add(&report, object, "pauses", pauses_sql, NULL);
+		err = add(&report, object, "pauses", pauses_sql, round_all);
 	if (!err) {
 		finish_sums(report.totals);
 		json_object_set(object, "totals", report.totals);

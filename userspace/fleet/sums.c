@@ -55,7 +55,8 @@ json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, in
 	*err = run(sums, print, context, " FORMAT JSON");
 	if (*err)
 		return NULL;
-	answer = json_loadb(sums->answer.data, sums->answer.size - 1, JSON_ALLOW_NUL, NULL);
+	answer = json_loadb(sums->answer.data, sums->answer.size - 1,
+			    JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	if (json_is_array(json_object_get(answer, "data")))
 		return answer;
 	json_decref(answer);

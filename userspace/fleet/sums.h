@@ -30,7 +30,8 @@ int sums_begin(struct sums *sums, const struct where *const *wheres, size_t coun
 void sums_end(struct sums *sums);
 
 /* Runs a statement and returns the response, with the array "data"; NULL, with *err set: also
- * -EBADMSG: it is invalid. */
+ * -EBADMSG: it is invalid. All numbers are reals, because the server prints large ones, also
+ * floats, as integers of more than 64 bits. */
 json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, int *err);
 
 /* Prints sum(PREFIXx) AS NAMEx, ... for all figures. */

@@ -200,8 +200,8 @@ static int put_sizes(json_t *object, const struct diff *diff)
 			json_pack("[II]", (json_int_t)diff->before->run.recordings,
 				  (json_int_t)diff->after->run.recordings)) |
 	       json_put(object, "cpu_ns",
-			json_pack("[II]", (json_int_t)diff->before->cpu.on_cpu_ns,
-				  (json_int_t)diff->after->cpu.on_cpu_ns));
+			json_pack("[oo]", json_count(diff->before->cpu.on_cpu_ns),
+				  json_count(diff->after->cpu.on_cpu_ns)));
 }
 
 int diff_json(const struct diff *diff, const struct report_options *options, FILE *out)

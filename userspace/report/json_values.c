@@ -6,18 +6,18 @@
 
 /*
  * Many readers parse JSON numbers as doubles; whole numbers are still printed without a
- * fraction.
+ * fraction, if jansson has an integer for them.
  */
 json_t *json_whole(double value)
 {
 	if (!(value > 0))
 		return json_integer(0);
-	return json_integer(value < 9.2e18 ? (json_int_t)llround(value) : INT64_MAX);
+	return value < 9.2e18 ? json_integer(llround(value)) : json_real(value);
 }
 
 json_t *json_count(uint64_t value)
 {
-	return json_integer(value <= INT64_MAX ? (json_int_t)value : INT64_MAX);
+	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
 json_t *json_name(const char *value)
