@@ -112,6 +112,7 @@ struct recording {
 	int file;            /* the same file, to notice its removal; 0: piped */
 	bool failed;         /* the profile could not be written */
 	uint64_t bytes;      /* size of the profile, or of its completed files */
+	uint64_t cut; /* if it could not be written to its end: about where it ends; else 0 */
 };
 
 /* Prints the error and returns its exit code. */

@@ -59,6 +59,11 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);
 	recording->bytes += profile_writer_size(recording->writer);
+	if (profile_writer_flush(recording->writer)) {
+		recording->cut = profile_writer_stored(recording->writer);
+		if (recording->cut < recording->start)
+			recording->cut = recording->start;
+	}
 	closed = profile_writer_close(recording->writer);
 	recording->writer = NULL;
 	err = err ? err : closed;
@@ -267,8 +272,16 @@ static void print_summary(struct recording *recording, uint64_t end)
 	if (recording->paused || recording->paused_ns)
 		snprintf(pauses, sizeof(pauses), " (and paused for %.2f s)",
 			 (double)(end - recording->start - recorded) / 1e9);
-	log_info("recorded %.2f s%s%s; %s; %s in %s%s", (double)recorded / 1e9, pauses, streams,
-		 losses, size, files, recording->piped ? "standard output" : output);
+	if (recording->piped)
+		output = "standard output";
+	if (recording->cut)
+		log_info("the profile ends about %.2f s after its begin: the %.2f s that were "
+			 "recorded after that could not be written; %s in %s%s",
+			 (double)(recording->cut - recording->start) / 1e9,
+			 (double)(end - recording->cut) / 1e9, size, files, output);
+	else
+		log_info("recorded %.2f s%s%s; %s; %s in %s%s", (double)recorded / 1e9, pauses,
+			 streams, losses, size, files, output);
 	if (recording->piped || recording->failed)
 		return;
 	log_info("see it with: gcprof report%s%s", usual ? "" : " ", usual ? "" : output);

@@ -39,6 +39,7 @@ struct profile_writer {
 	uint64_t part;      /* number of the file in the recording, from 1 */
 	bool whole;         /* only a flush ends a chunk */
 	uint64_t last_time; /* last TIME seen: the base of the next chunk */
+	uint64_t stored;    /* the same of what was written */
 	int error;          /* the first failure; nothing is written after it */
 };
 
@@ -84,6 +85,7 @@ static int write_frame(struct profile_writer *writer)
 	if (err)
 		return err;
 	writer->written += size;
+	writer->stored = writer->last_time;
 	writer->plain.size = 0;
 	return 0;
 }
@@ -302,6 +304,11 @@ int profile_writer_flush(struct profile_writer *writer)
 uint64_t profile_writer_size(const struct profile_writer *writer)
 {
 	return writer->written;
+}
+
+uint64_t profile_writer_stored(const struct profile_writer *writer)
+{
+	return writer->stored;
 }
 
 int profile_writer_close(struct profile_writer *writer)

@@ -85,6 +85,9 @@ int profile_writer_flush(struct profile_writer *writer);
 /* Bytes passed to the sink so far. */
 uint64_t profile_writer_size(const struct profile_writer *writer);
 
+/* The time of the last record passed to the sink, in ns as in the records; 0: none has a time. */
+uint64_t profile_writer_stored(const struct profile_writer *writer);
+
 /* Flushes, closes the sink and frees. NULL is allowed. */
 int profile_writer_close(struct profile_writer *writer);
 
