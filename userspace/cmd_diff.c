@@ -99,11 +99,9 @@ static int print(const struct report_options *options, diff_printer *printer,
 	if (!error)
 		error = printer(&diff, options, stdout);
 	diff_free(&diff);
-	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
-		error = errno ? -errno : -EIO;
-	if (error && error != -EPIPE)
-		log_error("standard output: %s", strerror(-error));
-	return error == -EPIPE ? 0 : error;
+	if (error)
+		log_error("%s", strerror(-error));
+	return error;
 }
 
 static int diff_run(int argc, char **argv)

@@ -509,8 +509,6 @@ static int show(const char *path, const struct info_options *options)
 		print_json(path, &summary);
 	else if (!err)
 		print_text(path, &summary);
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = -EIO;
 	if (err)
 		log_error("%s: %s", path, strerror(-err));
 	else if (summary.status.state == PROFILE_DAMAGED)

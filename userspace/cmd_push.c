@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
 		fleet_print_schema(arguments.server.url ? http_url_database(arguments.server.url)
 							: HTTP_DATABASE,
 				   arguments.cluster, stdout);
-		return fflush(stdout) ? EXIT_FAILURE : 0;
+		return 0;
 	}
 	if (!arguments.n_files && !arguments.spool && !arguments.expire)
 		arguments.files[arguments.n_files++] = "gcprof.data";

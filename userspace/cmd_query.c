@@ -103,7 +103,11 @@ static void point_at(const char *sql, int offset)
 static void explain(const struct query_request *request, const struct query_result *result,
 		    int error)
 {
-	if (error == -EINVAL) {
+	if (error == -EPIPE) {
+		return;
+	} else if (result->unwritten) {
+		log_error("standard output: %s", strerror(-error));
+	} else if (error == -EINVAL) {
 		log_error("invalid statement: %s", result->message);
 		if (result->offset >= 0 && (size_t)result->offset <= strlen(request->sql))
 			point_at(request->sql, result->offset);
@@ -115,7 +119,7 @@ static void explain(const struct query_request *request, const struct query_resu
 		log_error("the statement failed: %s", result->message);
 	} else if (error == -ENOSPC) {
 		log_error("no space for a temporary file; TMPDIR says where it goes");
-	} else if (error != -EPIPE) {
+	} else {
 		log_error("%s: %s", request->file, profile_error_text(error));
 	}
 }

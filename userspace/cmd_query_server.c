@@ -196,6 +196,18 @@ static int print(struct buffer *response, enum query_format format)
 	return err == -EPIPE ? 0 : err;
 }
 
+static void explain(const struct http *http, int err)
+{
+	if (err == -EBADMSG)
+		log_error("%s: the answer is invalid or incomplete; the statement must be a SELECT "
+			  "without FORMAT",
+			  http_name(http));
+	else if (err == -ENOMEM)
+		log_error("not enough memory for the rows");
+	else if (err)
+		log_error("standard output: %s", strerror(-err));
+}
+
 int query_server(const struct server_arguments *server, const char *sql, enum query_format format)
 {
 	struct http_problem problem = {0};
@@ -210,13 +222,7 @@ int query_server(const struct server_arguments *server, const char *sql, enum qu
 	if (err)
 		log_error("%s: %s", http_name(http), problem.text);
 	else
-		err = print(&response, format);
-	if (err == -EBADMSG)
-		log_error("%s: the answer is invalid or incomplete; the statement must be a SELECT "
-			  "without FORMAT",
-			  http_name(http));
-	else if (err == -ENOMEM)
-		log_error("not enough memory for the rows");
+		explain(http, err = print(&response, format));
 	buffer_free(&response);
 	http_free(http);
 	return err ? EXIT_FAILURE : 0;

@@ -159,10 +159,7 @@ static int print_report(struct model *model, const struct report_arguments *argu
 	else if (!error)
 		error = arguments->json ? report_json(model, &options, stdout)
 					: report_text(model, &options, stdout);
-	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
-		error = errno ? -errno : -EIO;
-	/* The reader of a pipe has stopped reading, as `head` does. */
-	return error == -EPIPE ? 0 : error;
+	return error;
 }
 
 /* False if there is no such call, which is reported. */
@@ -322,7 +319,7 @@ static int report_run(int argc, char **argv)
 	}
 	error = print_report(model, &arguments, &builder);
 	if (error)
-		log_error("standard output: %s", strerror(-error));
+		log_error("%s", strerror(-error));
 	warn_of_state(model);
 	if (model->state == PROFILE_DAMAGED || model->state == PROFILE_LARGE)
 		error = -EBADMSG;

@@ -167,7 +167,7 @@ static int show(struct top *top)
 		const struct report_options options = {.width = REPORT_WIDTH_MIN};
 
 		err = report_json(top->model, &options, stdout);
-		return err ? err : fflush(stdout) ? -errno : 0;
+		return err ? err : fflush(stdout) ? -EPIPE : 0;
 	}
 	out = open_memstream(&text, &size);
 	if (!out)
@@ -184,7 +184,7 @@ static int show(struct top *top)
 	if (!err && top->tty)
 		screen_show(text, *top->note ? top->note : bottom);
 	else if (!err)
-		err = fputs(text, stdout) < 0 || fflush(stdout) ? -EIO : 0;
+		err = fputs(text, stdout) < 0 || fflush(stdout) ? -EPIPE : 0;
 	free(text);
 	return err;
 }
@@ -429,7 +429,7 @@ static int run(int argc, char **argv)
 	err = signals < 0 ? signals : top.tty ? screen_open() : 0;
 	err = err ? err : watch(&top, signals);
 	screen_close();
-	if (err)
+	if (err && err != -EPIPE) /* main() reports what standard output refuses */
 		log_error("top: %s", strerror(-err));
 	if (top.path[0])
 		unlink(top.path);

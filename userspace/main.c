@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c: the gcprof program: finds the command and runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,18 @@ static int give_up_root(bool needs_root)
 	return 0;
 }
 
+/* What a command printed is lost if it does not arrive; a pipe's reader may stop early, as `head`
+ * does. */
+static int finish(int status)
+{
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
+		return status;
+	log_error("standard output: %s",
+		  errno ? strerror(errno) : "not everything could be written");
+	return status ? status : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
@@ -115,10 +128,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
-		return help(argc > 2 ? argv[2] : NULL);
+		return finish(help(argc > 2 ? argv[2] : NULL));
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		printf("gcprof %s\n", GCPROF_VERSION);
-		return 0;
+		return finish(0);
 	}
-	return command ? command->run(argc - 1, argv + 1) : complain(word);
+	return command ? finish(command->run(argc - 1, argv + 1)) : complain(word);
 }

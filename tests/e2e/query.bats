@@ -100,8 +100,18 @@ examples() {
 	[[ $output == *'the end is missing'* ]]
 	run "$GCPROF" query 'SELECT 1' /dev/full
 	same "no profile" "$status" 1
-	run sh -c "'$GCPROF' query 'SELECT 1' known.data >/dev/full"
-	same "full disk" "$status" 1
+}
+
+@test "output to a full disk is an error of standard output, with every command" {
+	for command in "query 'SELECT 1' known.data" 'query --schema' 'dump known.data' 'info known.data' \
+		'report known.data' 'report --json known.data' 'diff known.data known.data' 'push --schema' \
+		doctor help; do
+		run sh -c "'$GCPROF' $command >/dev/full"
+		echo "$command: $output"
+		same "$command" "$status" 1
+		same lines "$(grep -c 'error: standard output: No space left on device' <<<"$output")" 1
+		[[ $output != *TMPDIR* && $output != *Input/output* ]]
+	done
 }
 
 @test "nothing is left behind" {

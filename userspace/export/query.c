@@ -172,6 +172,7 @@ out:
 	closed = output_close(output);
 	sqlite3_finalize(statement);
 	database_close(database);
+	result->unwritten = !error && closed;
 	return error ? error : closed;
 }
 

@@ -20,6 +20,7 @@ struct query_result {
 	int offset;        /* its position in bytes; negative: none */
 	enum profile_state state;
 	struct profile_status status;
+	bool unwritten; /* the error is that of the sink */
 };
 
 /*
