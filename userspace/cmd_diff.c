@@ -80,13 +80,9 @@ static int load(const char *file, struct model **out)
 /* Comparing part of a profile with a complete one is misleading. */
 static int judge(const struct model *model)
 {
-	if (model->state == PROFILE_COMPLETE)
+	if (!profile_judge(model->file, model->state, model->status.bytes))
 		return 0;
-	if (model->state != PROFILE_DAMAGED && model->state != PROFILE_LARGE) {
-		log_warning("%s: %s", model->file, profile_state_text(model->state));
-		return 0;
-	}
-	log_error("%s: %s", model->file, profile_state_text(model->state));
+	log_error("a part of a profile is not compared with another profile");
 	return -EBADMSG;
 }
 

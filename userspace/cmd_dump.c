@@ -43,18 +43,11 @@ static int judge(const char *path, const struct profile_reader *reader)
 	struct profile_status status;
 
 	profile_reader_status(reader, &status);
-	if (status.state == PROFILE_DAMAGED) {
-		log_error("%s: %s (byte %" PRIu64 ")", path, profile_state_text(status.state),
-			  status.bytes);
-		return EXIT_FAILURE;
-	}
-	if (status.state != PROFILE_COMPLETE)
-		log_warning("%s: %s", path, profile_state_text(status.state));
 	if (status.unknown)
 		log_warning("%s: skipped %" PRIu64 " %s that this gcprof does not know", path,
 			    status.unknown,
 			    plural(status.unknown, "record[ of a kind|s of kinds]").text);
-	return EXIT_SUCCESS;
+	return profile_judge(path, status.state, status.bytes);
 }
 
 static int run(int argc, char **argv)

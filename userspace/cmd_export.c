@@ -134,14 +134,7 @@ static int judge(const struct export_request *request, const struct export_resul
 {
 	if (*result->note)
 		log_warning("%s: %s", request->file, result->note);
-	if (result->state == PROFILE_DAMAGED) {
-		log_error("%s: %s (byte %" PRIu64 ")", request->file,
-			  profile_state_text(result->state), result->status.bytes);
-		return EXIT_FAILURE;
-	}
-	if (result->state != PROFILE_COMPLETE)
-		log_warning("%s: %s", request->file, profile_state_text(result->state));
-	return EXIT_SUCCESS;
+	return profile_judge(request->file, result->state, result->status.bytes);
 }
 
 /* Opening the output truncates it, so it must not be the input. */

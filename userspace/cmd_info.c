@@ -511,12 +511,8 @@ static int show(const char *path, const struct info_options *options)
 		print_text(path, &summary);
 	if (err)
 		log_error("%s: %s", path, strerror(-err));
-	else if (summary.status.state == PROFILE_DAMAGED)
-		log_error("%s: %s", path, profile_state_text(summary.status.state));
-	else if (summary.status.state != PROFILE_COMPLETE)
-		log_warning("%s: %s", path, profile_state_text(summary.status.state));
-	if (summary.status.state == PROFILE_DAMAGED)
-		err = -EBADMSG;
+	else
+		err = profile_judge(path, summary.status.state, summary.status.bytes);
 	summary_free(&summary);
 	profile_reader_close(reader);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -49,14 +49,10 @@ static int report_inputs(const struct join *join, const char *const *paths, size
 	for (size_t i = 0; i < count; i++) {
 		enum profile_state state;
 
-		if (!join_input_state(join, i, &state)) {
+		if (!join_input_state(join, i, &state))
 			log_warning("%s: %s; left out", paths[i], profile_error_text(-ENODATA));
-		} else if (state == PROFILE_DAMAGED) {
-			log_error("%s: %s", paths[i], profile_state_text(state));
-			status = EXIT_FAILURE;
-		} else if (state != PROFILE_COMPLETE) {
-			log_warning("%s: %s", paths[i], profile_state_text(state));
-		}
+		else
+			status |= profile_judge(paths[i], state, 0);
 	}
 	if (join_refused(join))
 		log_warning(
@@ -68,10 +64,13 @@ static int report_inputs(const struct join *join, const char *const *paths, size
 
 static void report_result(const struct join *join, size_t files, const char *output)
 {
-	size_t recordings = join_recordings(join);
+	size_t recordings = join_recordings(join), joined = 0;
+	enum profile_state state;
 
-	log_info("%s: %zu %s of %zu %s", output, files, plural(files, "file[|s]").text, recordings,
-		 plural(recordings, "recording[|s]").text);
+	for (size_t i = 0; i < files; i++)
+		joined += join_input_state(join, i, &state);
+	log_info("%s: %zu %s of %zu %s", output, joined, plural(joined, "file[|s]").text,
+		 recordings, plural(recordings, "recording[|s]").text);
 }
 
 /* The output must not be an input: opening it truncates it. */

@@ -68,16 +68,15 @@ static void take_label(struct fleet_given *given, char *text)
 	given->labels[given->n_labels++] = (struct fleet_label){text, value};
 }
 
-static void report_result(const char *file, const struct push_result *result)
+/* Returns an exit status. */
+static int report_result(const char *file, const struct push_result *result)
 {
-	if (result->unfinished)
-		log_warning("%s: the end of the profile is missing; the readable part was pushed",
-			    file);
 	if (!result->whole)
 		log_info("%s: pushed %" PRIu64 " rows%s", file, result->rows,
 			 result->rows_were ? "; the server already had the others" : "");
 	else
 		log_info("%s: the server already has it", file);
+	return profile_judge(file, result->state, result->bytes);
 }
 
 /* Returns an exit status. */
@@ -94,8 +93,8 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 	err = push_profile(http, fd, given, &result, &problem);
 	close(fd);
 	if (!err)
-		report_result(file, &result);
-	else if (err == -EREMOTEIO || err == -ECONNABORTED)
+		return report_result(file, &result);
+	if (err == -EREMOTEIO || err == -ECONNABORTED)
 		log_error("%s: %s: %s", file, http_name(http), problem.text);
 	else if (*problem.text && err != -ENOMEM)
 		log_error("%s: %s", file, problem.text);
@@ -105,7 +104,7 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 			  file);
 	else
 		log_error("%s: %s", file, profile_error_text(err));
-	return err ? EXIT_FAILURE : 0;
+	return EXIT_FAILURE;
 }
 
 static int expire(struct http *http, uint64_t days)

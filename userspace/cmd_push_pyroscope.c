@@ -114,7 +114,9 @@ int pyroscope_push(struct http *http, const char *file, const struct fleet_given
 
 	if (!status)
 		status = run_gcprof(export, &body);
-	if (!status) {
+	if (status)
+		log_error("%s: not pushed", file);
+	else {
 		rows = json_loadb(facts.data, facts.size, 0, NULL);
 		recording = json_array_get(rows, 0);
 		name = make_name(recording, given);

@@ -149,14 +149,7 @@ static int answer(const struct query_request *request)
 		explain(request, &result, error);
 		return status_of(error);
 	}
-	if (result.state == PROFILE_DAMAGED) {
-		log_error("%s: %s (byte %" PRIu64 ")", request->file,
-			  profile_state_text(result.state), result.status.bytes);
-		return EXIT_FAILURE;
-	}
-	if (result.state != PROFILE_COMPLETE)
-		log_warning("%s: %s", request->file, profile_state_text(result.state));
-	return EXIT_SUCCESS;
+	return profile_judge(request->file, result.state, result.status.bytes);
 }
 
 static int print_schema(void)

@@ -180,18 +180,6 @@ static bool has_call(const struct model *model, const char *name)
 	return false;
 }
 
-static void warn_of_state(const struct model *model)
-{
-	if (model->state == PROFILE_DAMAGED)
-		log_error("%s: the profile is damaged; it was read up to byte %llu", model->file,
-			  (unsigned long long)model->status.bytes);
-	else if (model->state == PROFILE_LARGE)
-		log_error("%s: %s", model->file, profile_state_text(model->state));
-	else if (model->state != PROFILE_COMPLETE)
-		log_warning("%s: the end of the profile is missing; it was read up to the break",
-			    model->file);
-}
-
 static int make_filter(const struct report_arguments *arguments, struct filter *filter)
 {
 	char fault[200];
@@ -287,7 +275,7 @@ static int report_run(int argc, char **argv)
 	struct call_builder builder;
 	struct model *model = NULL;
 	const char *file;
-	int error;
+	int error, status;
 
 	if (options_parse_words(&cmd_report, &arguments, argc, argv, &arguments.file, 1) < 0)
 		return EXIT_USAGE;
@@ -320,12 +308,10 @@ static int report_run(int argc, char **argv)
 	error = print_report(model, &arguments, &builder);
 	if (error)
 		log_error("%s", strerror(-error));
-	warn_of_state(model);
-	if (model->state == PROFILE_DAMAGED || model->state == PROFILE_LARGE)
-		error = -EBADMSG;
+	status = profile_judge(model->file, model->state, model->status.bytes);
 	model_free(model);
 	call_tree_free(&calls);
-	return error ? 1 : 0;
+	return error ? EXIT_FAILURE : status;
 }
 
 const struct command cmd_report = {

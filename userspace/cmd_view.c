@@ -78,8 +78,7 @@ static int convert(const struct export_request *request, int fd)
 		log_info("%s: what the browser gets %s", file, result.info);
 	if (*result.note)
 		log_warning("%s: %s", file, result.note);
-	if (result.state != PROFILE_COMPLETE)
-		log_warning("%s: %s", file, profile_state_text(result.state));
+	(void)profile_judge(file, result.state, result.status.bytes);
 	return 0;
 }
 

@@ -236,4 +236,9 @@ in_span() { # KIND|KIND... FILE
 	run "$GCPROF" merge empty.data empty.data
 	same status "$status" 1
 	[ ! -e merged.data ]
+	: >empty.data
+	run "$GCPROF" merge gcprof-0001.data cut.data empty.data
+	same status "$status" 0
+	grep -q 'empty.data: it is empty.*; left out' <<<"$output"
+	grep -q 'merged.data: 2 files of 1 recording$' <<<"$output"
 }

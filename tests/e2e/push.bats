@@ -506,8 +506,21 @@ has_blocks() { # COUNT CLIENT
 	grep -q 'still being written' <<<"$output"
 	touch -d '1 minute ago' part.data
 	push part.data 2>log
-	grep -q 'the end of the profile is missing' log
+	grep -q 'the end is missing' log
 	[ "$(ask_server 'SELECT sum(cpu_samples) FROM samples')" -gt 0 ]
+}
+
+@test "a damaged profile is pushed up to the damage, with an error; an empty one is not pushed" {
+	cat many.data >bad.data
+	printf '\377\377\377\377\377\377\377\377' |
+		dd of=bad.data bs=1 seek=$(($(stat -c %s bad.data) / 2)) conv=notrunc status=none
+	touch -d '1 minute ago' bad.data
+	run -1 push bad.data
+	grep -q 'error: bad.data: the file is damaged: only what precedes the damage was read' <<<"$output"
+	[ "$(ask_server 'SELECT sum(cpu_samples) FROM samples')" -gt 0 ]
+	: >empty.data
+	run -1 push empty.data
+	grep -q 'empty.data: it is empty' <<<"$output"
 }
 
 @test "process that reads a profile has no network, files, rights or password" {

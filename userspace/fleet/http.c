@@ -319,8 +319,10 @@ static int perform(struct http *http, const char *url, struct curl_slist *header
 		return -ENOMEM;
 	lib.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
 	/* ClickHouse's status is 200 if a statement fails after it has sent its header. */
-	if (status == 200 && (http->pyroscope || strncmp(answer->data, "Code: ", 6) != 0))
+	if (status == 200 && (http->pyroscope || strncmp(answer->data, "Code: ", 6) != 0)) {
+		*problem->text = '\0';
 		return 0;
+	}
 	explain(http, status, answer, problem);
 	return -EREMOTEIO;
 }

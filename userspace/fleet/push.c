@@ -336,8 +336,9 @@ static int take_head(struct blocks_visitor *visitor, const struct rows_head *hea
 	given->day = head->realtime > 0 && head->realtime < INT64_C(65535) * 86400
 			     ? (uint32_t)(head->realtime / 86400)
 			     : 0;
-	push->result->unfinished = head->state != PROFILE_COMPLETE;
-	if (push->result->unfinished && time(NULL) - push->changed < STILL_WRITTEN_S)
+	push->result->state = (enum profile_state)head->state;
+	push->result->bytes = head->bytes;
+	if (head->state != PROFILE_COMPLETE && time(NULL) - push->changed < STILL_WRITTEN_S)
 		return complain(
 			push->problem, -EBUSY,
 			"it is still being written, or its recorder was killed seconds ago; try "

@@ -5,15 +5,17 @@
 
 #include <stdbool.h>
 
+#include "../profile/reader.h"
 #include "block.h"
 #include "http.h"
 
 struct push_result {
-	uint64_t profile;   /* its identity */
-	uint64_t rows;      /* sent */
-	uint64_t rows_were; /* not sent: the server had them */
-	bool whole;         /* the server already had all rows */
-	bool unfinished;    /* the end of the profile is missing */
+	uint64_t profile;         /* its identity */
+	uint64_t rows;            /* sent */
+	uint64_t rows_were;       /* not sent: the server had them */
+	bool whole;               /* the server already had all rows */
+	enum profile_state state; /* unless `whole`; as the reader says */
+	uint64_t bytes;           /* of the file that were read */
 };
 
 /* Checks that the server responds and has the tables of this gcprof version. Errors: as

@@ -132,6 +132,7 @@ static void put_head(const struct model *model)
 	memset(&head, 0, sizeof(head));
 	head.realtime = (int64_t)(run->realtime / UINT64_C(1000000000));
 	head.state = (uint32_t)model->state;
+	head.bytes = model->status.bytes;
 	snprintf(head.host, sizeof(head.host), "%s", run->host ? run->host : "");
 	if (run->n_command)
 		snprintf(head.program, sizeof(head.program), "%s", path_base(run->command[0]));

@@ -28,6 +28,7 @@ enum fleet_table {
 struct rows_head {
 	int64_t realtime;             /* start of the profile, s since 1970; 0: unknown */
 	uint32_t state;               /* enum profile_state */
+	uint64_t bytes;               /* of the file that were read */
 	char host[256], program[256]; /* recorded machine and program; empty: unknown */
 };
 

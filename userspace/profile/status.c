@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* status.c: explains why a profile cannot be read or is incomplete. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "../util/log.h"
 
 #include "status.h"
 
@@ -56,10 +60,26 @@ const char *profile_state_text(enum profile_state state)
 		return "the end is missing: the last chunk is cut off, because the recorder was "
 		       "killed or the disk was full";
 	case PROFILE_DAMAGED:
-		return "the file is damaged: what follows the last good chunk was not read";
+		return "the file is damaged: only what precedes the damage was read";
 	case PROFILE_LARGE:
 		return "only its beginning was read: all of it takes more memory than is allowed "
 		       "for a file of its size; GCPROF_MEMORY=8G allows more";
 	}
 	return NULL;
+}
+
+int profile_judge(const char *file, enum profile_state state, uint64_t bytes)
+{
+	const bool failed = state != PROFILE_COMPLETE && state != PROFILE_UNFINISHED &&
+			    state != PROFILE_TORN;
+	const char *text = profile_state_text(state);
+	char place[48] = "";
+
+	if (state == PROFILE_COMPLETE)
+		return EXIT_SUCCESS;
+	if (state == PROFILE_DAMAGED && bytes)
+		snprintf(place, sizeof(place), " (byte %llu)", (unsigned long long)bytes);
+	log_print(failed ? LOG_ERROR : LOG_WARNING, "%s: %s%s", file, text ? text : "invalid",
+		  place);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -14,4 +14,10 @@ const char *profile_state_name(enum profile_state state);
 /* What is wrong and what it means; NULL for a complete profile. */
 const char *profile_state_text(enum profile_state state);
 
+/*
+ * Reports that `file` is incomplete, if it is; `bytes` of it were read (0: not said). Returns an
+ * exit status: a failure if what is there was not read, because the file is damaged or too large.
+ */
+int profile_judge(const char *file, enum profile_state state, uint64_t bytes);
+
 #endif
