@@ -45,19 +45,21 @@ struct rotation {
 	uint64_t together;   /* sum of sizes */
 };
 
+enum { WHEN_TEXT = 128 }; /* a condition, its value and its process */
+
 /* State of --keep. */
 struct keeping {
-	struct kept *kept; /* NULL: without --keep */
-	bool asked;        /* a snapshot is requested */
-	uint64_t due;      /* earliest time for it */
-	bool split;        /* its end is fixed; it will be written */
-	uint64_t end;      /* its end */
-	char written[96];  /* its reason */
-	pid_t writer;      /* the process that writes a snapshot; 0: none */
-	struct when *when; /* conditions for snapshots; NULL: none */
-	uint64_t quiet;    /* conditions are ignored until this time */
-	char why[96];      /* condition that came true, for the next snapshot; empty: none */
-	double seconds;    /* length of the snapshot */
+	struct kept *kept;       /* NULL: without --keep */
+	bool asked;              /* a snapshot is requested */
+	uint64_t due;            /* earliest time for it */
+	bool split;              /* its end is fixed; it will be written */
+	uint64_t end;            /* its end */
+	char written[WHEN_TEXT]; /* its reason */
+	pid_t writer;            /* the process that writes a snapshot; 0: none */
+	struct when *when;       /* conditions for snapshots; NULL: none */
+	uint64_t quiet;          /* conditions are ignored until this time */
+	char why[WHEN_TEXT];     /* condition that came true, for the next snapshot; empty: none */
+	double seconds;          /* length of the snapshot */
 };
 
 /* The process that pushes complete profiles. */

@@ -20,7 +20,7 @@
 #include "util/options.h"
 #include "util/proc_file.h"
 
-enum { OPEN_MAX = 1 << 16 }; /* pauses */
+enum { OPEN_MAX = 1 << 16 /* pauses */, TEXTS_MAX = 1 << 16, NAME_MAX_SIZE = 16 };
 
 #define SECOND_NS UINT64_C(1000000000)
 #define QUIET_NS  (60 * SECOND_NS) /* between two snapshots, if a size is kept */
@@ -42,15 +42,15 @@ static const struct {
 	const char *name, *relation;
 	enum quantity quantity;
 	int (*parse)(const char *text, uint64_t *out);
-	const char *unit;
-	double scale;
+	const char *unit; /* NULL: none */
+	double scale;     /* 0: there is no value */
 } quantities[] = {
 	{"pause", ">", QUANTITY_PAUSE, parse_time, "ms", 1e6},
 	{"syscall:", ">", QUANTITY_CALL, parse_time, "ms", 1e6},
 	{"rss", ">", QUANTITY_RESIDENT, parse_size, "MiB", 1024 * 1024},
 	{"alloc", ">", QUANTITY_ALLOCATED, parse_rate, "MiB/s", 1024 * 1024},
-	{"exit", "!=", QUANTITY_STATUS, parse_number, "", 1},
-	{"oom", "", QUANTITY_OOM, parse_nothing, "process", 1},
+	{"exit", "!=", QUANTITY_STATUS, parse_number, NULL, 1},
+	{"oom", "", QUANTITY_OOM, parse_nothing, NULL, 0},
 };
 
 enum { QUANTITIES = sizeof(quantities) / sizeof(*quantities) };
@@ -65,11 +65,19 @@ struct condition {
 struct when {
 	struct condition conditions[OPTION_LIST_MAX];
 	size_t count;
-	struct map *processes; /* thread: its process */
+	struct map *threads;   /* thread: its process */
+	struct map *processes; /* process: struct process_name * */
+	struct map *texts;     /* string that may be a process's name: a copy */
 	struct map *pauses;    /* struct pause_key: start of the pause */
 	struct map *rates;     /* process: struct rate * */
 	uint64_t next_check;   /* when to read resident memory */
-	char why[96];          /* condition that came true since the last round; empty: none */
+	char why[WHEN_TEXT];   /* condition that came true since the last round; empty: none */
+};
+
+struct process_name {
+	uint64_t leader; /* the thread whose name is the process's */
+	uint32_t pid;
+	char name[NAME_MAX_SIZE]; /* empty: unknown */
 };
 
 struct pause_key {
@@ -166,10 +174,14 @@ int when_parse(struct record_options *options, struct when **out)
 				  options->when.items[i]);
 	}
 	if (!err) {
+		when->threads = map_create(sizeof(uint64_t));
 		when->processes = map_create(sizeof(uint64_t));
+		when->texts = map_create(sizeof(uint64_t));
 		when->pauses = map_create(sizeof(struct pause_key));
 		when->rates = map_create(sizeof(uint64_t));
-		err = when->processes && when->pauses && when->rates ? 0 : -ENOMEM;
+		if (!when->threads || !when->processes || !when->texts || !when->pauses ||
+		    !when->rates)
+			err = -ENOMEM;
 	}
 	if (err)
 		when_free(when);
@@ -182,7 +194,9 @@ void when_free(struct when *when)
 {
 	if (!when)
 		return;
-	map_free(when->processes);
+	map_free(when->threads);
+	map_free_all(when->processes, free);
+	map_free_all(when->texts, free);
 	map_free(when->pauses);
 	map_free_all(when->rates, free);
 	free(when);
@@ -190,7 +204,26 @@ void when_free(struct when *when)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static void compare(struct when *when, enum quantity quantity, uint64_t number, uint64_t value)
+/* "pause>20ms: 31.2 ms, shop (1234)" */
+static void describe(const struct condition *condition, uint64_t value,
+		     const struct process_name *process, char out[WHEN_TEXT])
+{
+	const char *unit = quantities[condition->kind].unit;
+	double scale = quantities[condition->kind].scale;
+	char figure[32] = "", owner[NAME_MAX_SIZE + 16] = "";
+
+	if (scale > 0)
+		snprintf(figure, sizeof(figure), " %.4g%s%s", (double)value / scale,
+			 unit ? " " : "", unit ? unit : "");
+	if (process)
+		snprintf(owner, sizeof(owner), "%s%s%s(%" PRIu32 ")", scale > 0 ? ", " : " ",
+			 process->name, *process->name ? " " : "", process->pid);
+	snprintf(out, WHEN_TEXT, "%.60s:%s%s", condition->text, figure, owner);
+}
+
+/* `process` may be NULL: unknown. */
+static void compare(struct when *when, enum quantity quantity, uint64_t number, uint64_t value,
+		    const struct process_name *process)
 {
 	for (size_t i = 0; i < when->count && !when->why[0]; i++) {
 		const struct condition *condition = &when->conditions[i];
@@ -200,16 +233,24 @@ static void compare(struct when *when, enum quantity quantity, uint64_t number, 
 		    (quantity == QUANTITY_STATUS ? value == condition->limit
 						 : value <= condition->limit))
 			continue;
-		snprintf(when->why, sizeof(when->why), "%.60s: %.4g %s", condition->text,
-			 (double)value / quantities[kind].scale, quantities[kind].unit);
+		describe(condition, value, process, when->why);
 	}
 }
 
 static uint64_t process_of(const struct when *when, uint64_t thread)
 {
-	const uint64_t *process = map_get(when->processes, &thread);
+	const uint64_t *process = map_get(when->threads, &thread);
 
 	return process ? *process : 0;
+}
+
+/* NULL: unknown. */
+static struct process_name *name_of(const struct when *when, uint64_t thread)
+{
+	const uint64_t process = process_of(when, thread);
+	const uint64_t *place = map_get(when->processes, &process);
+
+	return place ? (struct process_name *)(uintptr_t)*place : NULL;
 }
 
 static int take_begin(struct when *when, const struct record_gc_begin *begin)
@@ -232,10 +273,11 @@ static void take_end(struct when *when, const struct record_gc_end *end)
 	const struct pause_key key = {process_of(when, end->thread), end->heap, end->cycle};
 	const uint64_t *begin = map_get(when->pauses, &key);
 
-	compare(when, QUANTITY_RESIDENT, 0, end->rss_bytes);
+	compare(when, QUANTITY_RESIDENT, 0, end->rss_bytes, name_of(when, end->thread));
 	if (!begin)
 		return;
-	compare(when, QUANTITY_PAUSE, 0, end->time > *begin ? end->time - *begin : 0);
+	compare(when, QUANTITY_PAUSE, 0, end->time > *begin ? end->time - *begin : 0,
+		name_of(when, end->thread));
 	map_remove(when->pauses, &key);
 }
 
@@ -255,28 +297,70 @@ static int take_sample(struct when *when, const struct record_alloc *sample)
 	if (sample->time - rate->begin >= SECOND_NS)
 		*rate = (struct rate){.begin = sample->time};
 	tally_add(&rate->bytes, (double)sample->size, probability);
-	compare(when, QUANTITY_ALLOCATED, 0, (uint64_t)tally_estimate(&rate->bytes).low);
+	compare(when, QUANTITY_ALLOCATED, 0, (uint64_t)tally_estimate(&rate->bytes).low,
+		name_of(when, sample->thread));
 	return 0;
 }
 
-static void forget_process(struct when *when, uint64_t process)
+static void forget(struct map *map, uint64_t process)
 {
-	uint64_t *place = map_get(when->rates, &process);
+	uint64_t *place = map_get(map, &process);
 
 	if (!place)
 		return;
 	free((void *)(uintptr_t)*place);
-	map_remove(when->rates, &process);
+	map_remove(map, &process);
+}
+
+/* Names are short; others are unknown once there are too many strings. */
+static int take_string(struct when *when, const struct record_string *string)
+{
+	uint64_t *place;
+
+	if (string->text.size >= NAME_MAX_SIZE || map_count(when->texts) >= TEXTS_MAX)
+		return 0;
+	place = map_put(when->texts, &string->id, NULL);
+	if (place && !*place)
+		*place = (uintptr_t)strndup(string->text.data, string->text.size);
+	return place && *place ? 0 : -ENOMEM;
+}
+
+static int take_process(struct when *when, const struct record_process *process)
+{
+	uint64_t *place = map_put(when->processes, &process->id, NULL);
+	struct process_name *name;
+
+	if (place && !*place)
+		*place = (uintptr_t)calloc(1, sizeof(struct process_name));
+	name = place ? (struct process_name *)(uintptr_t)*place : NULL;
+	if (!name)
+		return -ENOMEM;
+	name->pid = (uint32_t)process->pid;
+	return 0;
 }
 
 static int take_thread(struct when *when, const struct record_thread *thread)
 {
-	uint64_t *process = map_put(when->processes, &thread->id, NULL);
+	uint64_t *process = map_put(when->threads, &thread->id, NULL);
+	struct process_name *name;
 
 	if (!process)
 		return -ENOMEM;
 	*process = thread->process;
+	name = name_of(when, thread->id);
+	if (name && name->pid == thread->tid)
+		name->leader = thread->id;
 	return 0;
+}
+
+static void take_comm(struct when *when, const struct record_comm *comm)
+{
+	struct process_name *name = name_of(when, comm->thread);
+	const uint64_t *text = map_get(when->texts, &comm->name);
+
+	if (name && name->leader == comm->thread)
+		snprintf(name->name, sizeof(name->name), "%s",
+			 text ? (const char *)(uintptr_t)*text : "");
 }
 
 static void take_exit(struct when *when, const struct record_exit *exit)
@@ -284,10 +368,12 @@ static void take_exit(struct when *when, const struct record_exit *exit)
 	/* As a shell shows it. */
 	if (exit->last) {
 		compare(when, QUANTITY_STATUS, 0,
-			(uint64_t)end_exit_status(END_EXITED, exit->status));
-		forget_process(when, process_of(when, exit->thread));
+			(uint64_t)end_exit_status(END_EXITED, exit->status),
+			name_of(when, exit->thread));
+		forget(when->rates, process_of(when, exit->thread));
+		forget(when->processes, process_of(when, exit->thread));
 	}
-	map_remove(when->processes, &exit->thread);
+	map_remove(when->threads, &exit->thread);
 }
 
 int when_record(void *context, const struct record *record)
@@ -295,6 +381,13 @@ int when_record(void *context, const struct record *record)
 	struct when *when = context;
 
 	switch (record->kind) {
+	case RECORD_string:
+		return take_string(when, &record->string);
+	case RECORD_process:
+		return take_process(when, &record->process);
+	case RECORD_comm:
+		take_comm(when, &record->comm);
+		return 0;
 	case RECORD_thread:
 		return take_thread(when, &record->thread);
 	case RECORD_gc_begin:
@@ -303,17 +396,18 @@ int when_record(void *context, const struct record *record)
 		take_end(when, &record->gc_end);
 		return 0;
 	case RECORD_gc_summary:
-		compare(when, QUANTITY_PAUSE, 0, record->gc_summary.max_ns);
+		compare(when, QUANTITY_PAUSE, 0, record->gc_summary.max_ns,
+			name_of(when, record->gc_summary.thread));
 		return 0;
 	case RECORD_syscall:
 		if (!(record->syscall.flags & SYSCALL_COMPAT))
 			compare(when, QUANTITY_CALL, record->syscall.number,
-				record->syscall.duration);
+				record->syscall.duration, name_of(when, record->syscall.thread));
 		return 0;
 	case RECORD_alloc:
 		return take_sample(when, &record->alloc);
 	case RECORD_oom:
-		compare(when, QUANTITY_OOM, 0, 1);
+		compare(when, QUANTITY_OOM, 0, 1, name_of(when, record->oom.thread));
 		return 0;
 	case RECORD_exit:
 		take_exit(when, &record->exit);
@@ -327,12 +421,17 @@ int when_record(void *context, const struct record *record)
 
 static void check_resident(struct when *when, pid_t pid)
 {
+	struct process_name process = {.pid = (uint32_t)pid};
 	char text[128];
 	uint64_t pages;
 
+	if (!proc_file_read((uint32_t)pid, "comm", process.name, sizeof(process.name)))
+		process.name[strcspn(process.name, "\n")] = '\0';
+
 	if (!proc_file_read((uint32_t)pid, "statm", text, sizeof(text)) &&
 	    sscanf(text, "%*u %" SCNu64, &pages) == 1)
-		compare(when, QUANTITY_RESIDENT, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+		compare(when, QUANTITY_RESIDENT, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE),
+			&process);
 }
 
 void recording_when(struct recording *recording)

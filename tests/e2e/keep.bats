@@ -381,7 +381,7 @@ when() { # REASON OPTIONS... -- COMMAND...
 		/bin/sh -c 'sleep 0.4; sleep 0.9; sleep 0.3; sleep 0.35; sleep 0.8'
 	# The second long call comes too soon after the first.
 	same snapshots "${#files[@]}" 1
-	grep -q 'syscall:clock_nanosleep>700ms: 9[0-9][0-9]' record.log
+	grep -Eq 'syscall:clock_nanosleep>700ms: 9[0-9.]* ms, sleep \([0-9]+\): taking a snapshot' record.log
 	nap='[.syscalls[] | select(.name == "clock_nanosleep")][0]'
 	holds "$nap | .count >= 3 and .count <= 4 and .max_ns >= 900000000" "${files[0]}"
 	holds '[.programs[].name] | index("sleep")' "${files[0]}"
@@ -397,16 +397,18 @@ when() { # REASON OPTIONS... -- COMMAND...
 @test "long: --when rss>SIZE and exit!=STATUS" {
 	when 'rss>40M' --when 'rss>40M' -- python3 -c 'x = bytearray(100 << 20); import time; time.sleep(4)'
 	same snapshots "${#files[@]}" 1
+	grep -q 'MiB, python3 (' record.log
 	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sleep 0.2; sh -c "exit 7"; sleep 2; exit 0'
 	same status $code 0
 	same snapshots "${#files[@]}" 1
-	grep -q 'exit!=0: 7' record.log
+	grep -q 'exit!=0: 7, sh (' record.log
 	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sh -c "exit 0"; sleep 1.5'
 	same snapshots "${#files[@]}" 0
 	when 'exit!=0' --when 'exit!=0' -- /bin/sh -c 'sleep 0.2; exit 3'
 	same status $code 3
 	same snapshots "${#files[@]}" 1
 	holds '.exit_status == 3' "${files[0]}"
+	"$GCPROF" info "${files[0]}" | grep -q 'exit!=0: 3, sh ([0-9]*)$'
 	when 'exit!=0' --when 'exit!=0' -- true
 	# No condition came true; the kept part is still written at the end.
 	[ -e kept-0001.data ]
@@ -444,6 +446,7 @@ make_small_cgroup() {
 		.[] | select(.record == "exit" and .thread == $oom.thread) |
 		{status, after: (.time > $oom.time)}' | jq -c .)
 	same end "$end" '{"status":9,"after":true}'
+	grep -q 'oom: python3 ([0-9]*): taking a snapshot' record.log
 	holds '[.programs[].name] | index("python3")' "${files[0]}"
 	# Processes that are not recorded do not count.
 	(sleep 1; sh -c "$victim" || true) &
