@@ -13,15 +13,16 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cmd_top.h"
 #include "commands.h"
 #include "model/load.h"
+#include "model/select/filter.h"
 #include "profile/source.h"
 #include "report/report.h"
 #include "report/terminal.h"
-#include "report/units.h"
+#include "top/prompt.h"
 #include "top/screen.h"
 #include "top/segments.h"
 #include "util/log.h"
@@ -34,7 +35,7 @@ struct top_arguments {
 	const char *view, *sort;
 	struct option_list processes, record;
 	int system, off_cpu;
-	const char *cgroup, *frequency;
+	const char *cgroup, *frequency, *filter;
 };
 
 static const struct option_row rows[] = {
@@ -50,6 +51,9 @@ static const struct option_row rows[] = {
 	 "initial table: functions, sites, types, pauses, calls, waits, threads or programs"},
 	{"sort", 0, OPTION_TEXT, offsetof(struct top_arguments, sort), 0, 0, "KEY",
 	 "order of rows, as in gcprof report"},
+	{"filter", 0, OPTION_TEXT, offsetof(struct top_arguments, filter), 0, 0, "TEXT",
+	 "only what belongs to rows with this text in their name, or KEY=VALUE as in gcprof "
+	 "report"},
 	{"once", 0, OPTION_FLAG, offsetof(struct top_arguments, once), 0, 0, NULL,
 	 "print one page and exit, for scripts"},
 	{"times", 'n', OPTION_NUMBER, offsetof(struct top_arguments, times), 1, 1000000000, "N",
@@ -69,11 +73,16 @@ static const struct view {
 	char key;
 	const char *name;
 	unsigned part;
+	const char *filter; /* the begin of a filter for rows of this table */
 } views[] = {
-	{'f', "functions", PART_FUNCTIONS}, {'s', "sites", PART_SITES},
-	{'t', "types", PART_TYPES},         {'g', "pauses", PART_GC},
-	{'c', "calls", PART_SYSCALLS},      {'w', "waits", PART_OFF_CPU},
-	{'h', "threads", PART_THREADS},     {'p', "programs", PART_PROGRAMS},
+	{'f', "functions", PART_FUNCTIONS, "function="},
+	{'s', "sites", PART_SITES, "function="},
+	{'t', "types", PART_TYPES, "type="},
+	{'g', "pauses", PART_GC, "function="},
+	{'c', "calls", PART_SYSCALLS, "during=syscall:"},
+	{'w', "waits", PART_OFF_CPU, "function="},
+	{'h', "threads", PART_THREADS, "thread="},
+	{'p', "programs", PART_PROGRAMS, "process="},
 };
 
 enum { N_VIEWS = sizeof(views) / sizeof(*views) };
@@ -82,14 +91,16 @@ enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 static const char *const orders[] = {NULL,       "cpu",      "alloc",   "gc",
 				     "survived", "syscalls", "off-cpu", "count"};
 
-enum { N_ORDERS = sizeof(orders) / sizeof(*orders), WORDS_OWN = 10, HEAD_LINES = 3 };
+enum { N_ORDERS = sizeof(orders) / sizeof(*orders), WORDS_OWN = 10, PAGE_HEIGHT = 30 };
 
 struct top {
 	const struct top_arguments *arguments;
 	const struct view *view;
 	const char *sort;
-	char note[100];
-	bool paused, tty;
+	char term[100];       /* the filter; empty: none */
+	struct prompt prompt; /* where it is typed */
+	char note[256];
+	bool paused, tty, stale; /* stale: the filter has changed */
 	uint64_t shown;
 	struct model *model; /* the visible one */
 	char path[96];       /* its profile, kept until the next one is complete */
@@ -98,53 +109,13 @@ struct top {
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-static double per_second(const struct model *model, double value)
-{
-	return model->run.wall ? value * 1e9 / (double)model->run.wall : 0;
-}
-
-static void put_head(const struct top *top, FILE *out)
-{
-	const struct model *model = top->model;
-	const struct model_gc *gc = &model->gc;
-	const struct model_cpu *cpu = &model->cpu;
-	double wall = (double)model->run.wall, used = (double)cpu->on_cpu_ns;
-	time_t at = (time_t)((model->run.realtime + model->run.duration) / 1000000000);
-	char clock[16] = "";
-	struct tm local;
-
-	if (localtime_r(&at, &local))
-		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
-	fprintf(out, "%s  %.60s  %s of %s%s%s\n", clock,
-		model->run.command_line && *model->run.command_line ? model->run.command_line
-		: model->run.attached                               ? model->run.attached
-								    : "the machine",
-		top->view->name, unit_time(wall).text, top->sort ? ", by " : "",
-		top->sort ? top->sort : "");
-	fprintf(out, "CPU %.2f, collector %s", wall > 0 ? used / wall : 0,
-		unit_percent(used > 0 ? model_collector_ns(cpu) / used : 0).text);
-	if (cpu->queue_known)
-		fprintf(out, ", without a CPU %.2f", wall > 0 ? (double)cpu->queued_ns / wall : 0);
-	fprintf(out, "  allocated %s/s",
-		unit_bytes(per_second(model, model->alloc.bytes.value)).text);
-	fprintf(out, "  calls %s/s",
-		unit_count((uint64_t)per_second(model, (double)model->syscall_count)).text);
-	if (model_gc_count(gc))
-		fprintf(out, "  pauses %s, %s, longest %s", unit_count(model_gc_count(gc)).text,
-			unit_percent(wall > 0 ? model_gc_ns(gc) / wall : 0).text,
-			unit_time((double)(gc->minor.max_ns > gc->major.max_ns ? gc->minor.max_ns
-									       : gc->major.max_ns))
-				.text);
-	fputs("\n", out);
-}
-
 /* The table of the view as in the report, without the facts about the recording. */
 static int put_table(const struct top *top, int width, int height, FILE *out)
 {
 	const struct report_options options = {
 		.width = width,
 		.colour = top->tty && terminal_colour(STDOUT_FILENO),
-		.top = height > 8 ? (uint64_t)(height - HEAD_LINES - 4) : 4,
+		.top = height > 9 ? (uint64_t)(height - 5) : 4,
 		.parts = top->view->part,
 		.sort = top->sort,
 		.bare = true,
@@ -154,12 +125,32 @@ static int put_table(const struct top *top, int width, int height, FILE *out)
 	return err ? err : report_text(top->model, &options, out);
 }
 
+static void put_bottom(const struct top *top, int width, char *out, size_t size)
+{
+	const char *space = top->paused ? "RESUME" : "pause";
+
+	if (top->prompt.open)
+		snprintf(out, size, "filter: %s_ (Enter; nothing typed shows all)",
+			 top->prompt.text);
+	else if (*top->note)
+		snprintf(out, size, "%s", top->note);
+	else if (snprintf(
+			 out, size,
+			 "f functions s sites t types g pauses c calls w waits h threads p programs"
+			 " | o order / filter space %s W write q quit",
+			 space) > width)
+		snprintf(out, size,
+			 "f s t g c w h p tables, o order, / filter, space %s, W write, q quit",
+			 space);
+}
+
 static int show(struct top *top)
 {
+	int width = top->tty ? screen_width() : terminal_width(STDOUT_FILENO), err, lines;
+	const struct head_subject subject = {top->view->name, top->sort, top->term};
 	char *text = NULL, bottom[300];
 	size_t size;
 	FILE *out;
-	int err;
 
 	if (!top->model)
 		return 0;
@@ -172,17 +163,13 @@ static int show(struct top *top)
 	out = open_memstream(&text, &size);
 	if (!out)
 		return -ENOMEM;
-	put_head(top, out);
-	err = put_table(top, top->tty ? screen_width() : terminal_width(STDOUT_FILENO),
-			top->tty ? screen_height() : 30, out);
+	lines = head_print(top->model, &subject, width, out);
+	err = put_table(top, width, (top->tty ? screen_height() : PAGE_HEIGHT) - lines, out);
 	if (fclose(out))
 		err = -ENOMEM;
-	snprintf(bottom, sizeof(bottom),
-		 "f functions s sites t types g pauses c calls w waits h threads p programs | "
-		 "o order, space %s, W write, q quit",
-		 top->paused ? "RESUME" : "pause");
+	put_bottom(top, width, bottom, sizeof(bottom));
 	if (!err && top->tty)
-		screen_show(text, *top->note ? top->note : bottom);
+		screen_show(text, bottom);
 	else if (!err)
 		err = fputs(text, stdout) < 0 || fflush(stdout) ? -EPIPE : 0;
 	free(text);
@@ -191,19 +178,41 @@ static int show(struct top *top)
 
 /* --- profiles ------------------------------------------------------------------------------- */
 
+/* Replaces the model by what the filter selects; with a filter the profile is read twice. */
+static int load(struct top *top, const char *path)
+{
+	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
+	struct filter filter = {.count = 0};
+	struct model *model = NULL;
+	struct source *sources[2];
+	char fault[100];
+	int err = source_file_open(path, &sources[0]);
+
+	if (!err && !*top->term)
+		err = model_load(sources[0], path, &model);
+	else if (!err) {
+		err = source_file_open(path, &sources[1]);
+		if (err)
+			sources[0]->close(sources[0]);
+		else /* set_filter() has checked it */
+			err = filter_add(&filter, top->term, fault, sizeof(fault));
+		err = err ? err : model_load_filtered(sources, path, &filter, &view, &model);
+	}
+	if (err)
+		return err;
+	model_free(top->model);
+	top->model = model;
+	return 0;
+}
+
 static int take(struct top *top, const char *path)
 {
-	struct model *model = NULL;
-	struct source *source;
-	int err = source_file_open(path, &source);
+	int err = load(top, path);
 
-	err = err ? err : model_load(source, path, &model);
 	if (err)
 		return err;
 	if (top->path[0])
 		unlink(top->path);
-	model_free(top->model);
-	top->model = model;
 	snprintf(top->path, sizeof(top->path), "%s", path);
 	top->shown++;
 	return show(top);
@@ -270,10 +279,41 @@ static void next_order(struct top *top)
 	top->sort = orders[(at + 1) % N_ORDERS];
 }
 
+/*
+ * Makes a filter of what was typed: KEY=VALUE as in reports, or a text that is part of a name in
+ * the table. Returns -EINVAL with a note, and then there is no filter.
+ */
+static int set_filter(struct top *top, const char *text)
+{
+	struct filter filter = {.count = 0};
+	char fault[100];
+	int err;
+
+	if (!*text || strchr(text, '='))
+		snprintf(top->term, sizeof(top->term), "%s", text);
+	else
+		snprintf(top->term, sizeof(top->term), "%s*%s*", top->view->filter, text);
+	err = *text ? filter_add(&filter, top->term, fault, sizeof(fault)) : 0;
+	if (err) {
+		snprintf(top->note, sizeof(top->note), "%s: %s", top->term, fault);
+		*top->term = '\0';
+	}
+	return err;
+}
+
 /* Handles a key; false: quit. */
 static bool press(struct top *top, int key)
 {
 	*top->note = 0;
+	if (top->prompt.open) {
+		if (prompt_press(&top->prompt, key)) {
+			(void)set_filter(top, top->prompt.text);
+			top->stale = top->path[0];
+		}
+		return true;
+	}
+	if (key == '/')
+		prompt_open(&top->prompt);
 	for (size_t i = 0; i < N_VIEWS; i++)
 		if (views[i].key == key)
 			top->view = &views[i];
@@ -286,10 +326,18 @@ static bool press(struct top *top, int key)
 	return key != 'q';
 }
 
-/*
- * --- the command
- * -------------------------------------------------------------------------------
- */
+static bool press_keys(struct top *top)
+{
+	char keys[32];
+	size_t n = screen_keys(keys, sizeof(keys));
+	bool more = true;
+
+	for (size_t i = 0; i < n && more; i++)
+		more = press(top, (unsigned char)keys[i]);
+	return more;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
 
 /* On a terminal, the last page remains visible when the recorder has ended by itself. */
 static bool is_over(struct top *top, bool ended)
@@ -327,10 +375,12 @@ static int watch(struct top *top, int signals)
 		if (fds[0].revents && read(signals, &signal, sizeof(signal)) == sizeof(signal) &&
 		    signal.ssi_signo != SIGWINCH)
 			break;
-		if (fds[1].revents & (POLLHUP | POLLERR) ||
-		    (fds[1].revents && !press(top, screen_key())))
+		if (fds[1].revents & (POLLHUP | POLLERR) || (fds[1].revents && !press_keys(top)))
 			break;
-		if (fds[0].revents || fds[1].revents)
+		if (top->stale)
+			err = load(top, top->path);
+		top->stale = false;
+		if (!err && (fds[0].revents || fds[1].revents))
 			err = show(top);
 		if (err)
 			break;
@@ -415,6 +465,10 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	top.view = find_view(arguments.view);
 	top.sort = arguments.sort;
+	if (arguments.filter && set_filter(&top, arguments.filter)) {
+		log_error("--filter %s", top.note);
+		return EXIT_USAGE;
+	}
 	top.tty = !arguments.once && !arguments.json && isatty(STDIN_FILENO) &&
 		  isatty(STDOUT_FILENO);
 	snprintf(delay, sizeof(delay), "%lluns", (unsigned long long)arguments.delay);

@@ -20,10 +20,10 @@ start_churn() {
 	churn=$!
 }
 
-# Runs top on a terminal of 120 x 30.
+# Runs top on a terminal of 120 (or $columns) x 30.
 on_terminal() { # WORDS...
 	command -v tmux >/dev/null || skip 'no tmux (make setup-runtimes)'
-	tmux -L $SOCKET new-session -d -x 120 -y 30 "cd '$PWD' && '$GCPROF' top -d 0.3s $* 2>top.log; echo status \$? >ended"
+	tmux -L $SOCKET new-session -d -x ${columns:-120} -y 30 "cd '$PWD' && '$GCPROF' top -d 0.3s $* 2>top.log; echo status \$? >ended"
 }
 
 screen() { tmux -L $SOCKET capture-pane -p; }
@@ -47,7 +47,8 @@ setup() {
 	"$GCPROF" top --once -p "$churn" >page
 	cat page
 	grep -qE '^[0-9:]{8} .*churn.* functions of ' page
-	grep -qE '^CPU [0-9.]+, collector .* allocated .*/s .* pauses ' page
+	grep -qE '^CPU [0-9.]+, collector .* allocated .*/s' page
+	grep -qE '(^|  )pauses [0-9,]+, .*, longest [0-9.]+ [mu]?s$' page
 	grep -q 'churn_round$\|churn_round ' page
 	"$GCPROF" top --once --view sites -p "$churn" | grep -q 'churn_round < churn_loop'
 	"$GCPROF" top -n 3 -d 0.5s --json -p "$churn" >pages.json
@@ -104,6 +105,50 @@ setup() {
 	same 'how it ended' "$(cat ended)" 'status 0'
 	wait_until all_gone
 	"$GCPROF" report gcprof-top-1.data | grep -q churn_round
+}
+
+@test "a narrow terminal: nothing is cut off, at the end of no line" {
+	start_churn
+	columns=78 on_terminal -p "$churn"
+	wait_until shows 'longest [0-9.]+ [mu]?s'
+	shows ' q quit$'
+	# Shortened names end in the last column.
+	screen | awk 'length == 78 {full = 1} END {exit !full}'
+	screen | grep -q '^CPU .*collector'
+	shows '^pauses|^calls|^allocated'
+}
+
+@test "a filter: for names in the table, or as in reports" {
+	"$GCPROF" top --once --filter no_such_function -- "$WORKLOADS/churn" --seconds 2 >page
+	grep -Eq '(^|  )only function=\*no_such_function\*$' page
+	absent churn_round page
+	run "$GCPROF" top --filter colour=red -p 1
+	same status "$status" 2
+	grep -q 'colour=red: .*keys are function' <<<"$output"
+	start_churn
+	on_terminal -p "$churn"
+	wait_until shows 'functions of '
+	key Space
+	wait_until shows 'RESUME'
+	shows 'churn_round'
+	key /
+	wait_until shows '^filter: _'
+	tmux -L $SOCKET send-keys -l xqz
+	wait_until shows '^filter: xqz_'
+	key BSpace
+	wait_until shows '^filter: xq_'
+	key Enter
+	wait_until shows 'only function=\*xq\*'
+	! shows 'churn_round' || return 1
+	key /
+	tmux -L $SOCKET send-keys -l phase=what
+	key Enter
+	wait_until shows 'phase=what: '
+	key /
+	key Enter
+	wait_until shows 'churn_round'
+	key q
+	wait_until test -s ended
 }
 
 @test "the last page of a program that has ended stays until a key is pressed" {

@@ -92,19 +92,19 @@ void screen_show(const char *text, const char *bottom)
 	for (int line = 1; line < height; line++) {
 		size_t length = strcspn(text, "\n");
 
-		fprintf(out, "%.*s\033[0m\033[K\n", (int)length, text);
+		/* Behind a line of the full width the cursor stands on its last character. */
+		fprintf(out, "\033[K%.*s\033[0m\n", (int)length, text);
 		text += length + (text[length] == '\n');
 	}
-	fprintf(out, "\033[7m%s\033[0m\033[K", bottom);
+	fprintf(out, "\033[K\033[7m%s\033[0m", bottom);
 	if (!fclose(out))
 		put(page, size);
 	free(page);
 }
 
-int screen_key(void)
+size_t screen_keys(char *keys, size_t size)
 {
-	char keys[32];
-	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+	ssize_t n = read(STDIN_FILENO, keys, size);
 
-	return n == 1 ? (unsigned char)keys[0] : 0;
+	return n < 1 || (n > 1 && keys[0] == '\033') ? 0 : (size_t)n;
 }

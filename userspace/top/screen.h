@@ -21,7 +21,8 @@ int screen_height(void);
  */
 void screen_show(const char *text, const char *bottom);
 
-/* The pressed key; 0: none. Escape sequences of special keys count as none. */
-int screen_key(void);
+/* Reads pressed keys (bytes) and returns their number; escape sequences of special keys count as
+ * none. */
+size_t screen_keys(char *keys, size_t size);
 
 #endif
