@@ -274,6 +274,11 @@ start() {
 	record_until alloc 300 -p "${started[0]}"
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF
+	# Go gives its programs no GNU build-id: the file is identified by what it is now.
+	"$GCPROF" dump gcprof.data | jq -es --argjson inode "$(stat -c %i "$PROGRAMS/objects")" \
+		--argjson size "$(stat -c %s "$PROGRAMS/objects")" --argjson s "$(stat -c %Z "$PROGRAMS/objects")" \
+		'any(.[]; .record == "module" and .inode == $inode and .build_id == "" and
+			.size == $size and (.changed / 1e9 | floor) == $s)'
 }
 
 @test "what a killed recorder left is put back by the next one" {

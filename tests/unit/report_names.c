@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_names.c: tests of names that a report finds itself, since the recorder was killed. */
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "symbols_rig.h"
@@ -142,6 +143,42 @@ TEST(names_come_from_debug_files)
 	CHECK_EQ(find_function(model, "find_me")->cpu_samples, 3);
 	model_free(model);
 	rig_leave();
+}
+
+TEST(a_file_without_a_build_id_names_functions_as_long_as_it_is_unchanged)
+{
+	static const char *const after[] = {
+		":", "touch program",
+		"cp -p program copy && mv copy program", /* with the same size and st_mtim */
+		"gcc -g -O1 -Wl,--build-id=none -Dfind_me=no_name program.c -o program"};
+	struct synthetic synthetic;
+	struct model *model;
+	struct stat st;
+	uint64_t offset;
+	char path[4096];
+
+	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
+		rig_enter();
+		rig_write("program.c", program);
+		rig_run("gcc -g -O1 -Wl,--build-id=none program.c -o program");
+		offset = rig_offset("program", "find_me");
+		CHECK(!stat("program", &st) && realpath("program", path));
+		begin(&synthetic, host());
+		add_samples(
+			&synthetic,
+			profile_writer_file(synthetic.writer, path,
+					    &(struct file_stamp){
+						    st.st_ino, (uint64_t)st.st_size,
+						    file_stamp_time(st.st_ctim.tv_sec,
+								    (uint32_t)st.st_ctim.tv_nsec)}),
+			offset, 3);
+		rig_run(after[i]);
+		model = end(&synthetic);
+		CHECK_EQ(count_called(model, "find_me"), !i);
+		CHECK_EQ(model->n_functions, i ? 3 : 1);
+		model_free(model);
+		rig_leave();
+	}
 }
 
 /* On another machine the path means another file; and this one may have been replaced, or be no

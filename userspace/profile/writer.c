@@ -361,6 +361,24 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 	return define(writer, record.module.id, added, &record);
 }
 
+uint64_t profile_writer_file(struct profile_writer *writer, const char *path,
+			     const struct file_stamp *stamp)
+{
+	struct record record = {.kind = RECORD_module};
+	struct bytes name = {path, strlen(path)};
+	struct bytes identity = {(const char *)stamp, sizeof(*stamp)};
+	bool added = false;
+
+	record.module.path = profile_writer_string(writer, name.data, name.size);
+	if (!record.module.path)
+		return 0;
+	record.module.id = intern_module(&writer->intern, name, identity, &added);
+	record.module.inode = stamp->inode;
+	record.module.size = stamp->size;
+	record.module.changed = stamp->changed;
+	return define(writer, record.module.id, added, &record);
+}
+
 uint64_t profile_writer_generated(struct profile_writer *writer, uint64_t process)
 {
 	struct record record = {.kind = RECORD_module};

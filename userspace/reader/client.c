@@ -230,6 +230,12 @@ static bool is_over(struct names_client *client)
 	return client->is_over;
 }
 
+static bool is_same(const struct file_stamp *stamp, const struct stat *st)
+{
+	return stamp->inode == st->st_ino && stamp->size == (uint64_t)st->st_size &&
+	       stamp->changed == file_stamp_time(st->st_ctim.tv_sec, (uint32_t)st->st_ctim.tv_nsec);
+}
+
 int names_client_ask(struct names_client *client, const struct names_file *file,
 		     const struct name_place *places, size_t n, names_found *found, void *context)
 {
@@ -244,6 +250,11 @@ int names_client_ask(struct names_client *client, const struct names_file *file,
 	fd = regular_open(file->path, &st);
 	if (fd < 0) {
 		names_explain(file->path, -errno);
+		return 0;
+	}
+	if (file->stamp && !is_same(file->stamp, &st)) {
+		names_explain(file->path, -ESTALE);
+		close(fd);
 		return 0;
 	}
 	names_message_begin(&message, file);

@@ -9,6 +9,7 @@
 
 #include "names.h"
 #include "worker.h"
+#include "../util/file_stamp.h"
 
 #define NAMES_CPU_NS  UINT64_C(5000000000)  /* per request: DWARF alone may take three seconds */
 #define NAMES_WALL_NS UINT64_C(15000000000) /* for busy machines */
@@ -18,7 +19,8 @@ struct names_file {
 	uint64_t owner;   /* its number in the reader, see struct names_request */
 	const char *path; /* NULL: none */
 	const unsigned char *build_id;
-	size_t build_id_size; /* at most BUILD_ID_MAX */
+	size_t build_id_size;           /* at most BUILD_ID_MAX */
+	const struct file_stamp *stamp; /* of the file, if it has no build-id; NULL: not checked */
 };
 
 /* A request. */

@@ -90,11 +90,12 @@ static int name_module(struct tree *tree, struct names_client *client,
 	if (!module || !module->path || *module->path != '/' ||
 	    module->build_id_size > BUILD_ID_MAX)
 		return 0;
-	if (!module->build_id_size) {
+	if (!module->build_id_size && !module->stamp.changed) {
 		names_explain(module->path, -ENODATA);
 		return 0;
 	}
-	file = (struct names_file){0, module->path, module->build_id, module->build_id_size};
+	file = (struct names_file){0, module->path, module->build_id, module->build_id_size,
+				   module->build_id_size ? NULL : &module->stamp};
 	places = calloc(n, sizeof(*places));
 	if (!places)
 		return -ENOMEM;

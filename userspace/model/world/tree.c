@@ -101,6 +101,7 @@ int tree_module(struct tree *tree, const struct record_module *record)
 					 strncmp(module->base, "libc-", 5) == 0 ||
 					 strncmp(module->base, "ld-linux", 8) == 0;
 	}
+	module->stamp = (struct file_stamp){record->inode, record->size, record->changed};
 	module->generated_by = record->process;
 	module->defined = true;
 	return 0;

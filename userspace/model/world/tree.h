@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "../../profile/record.h"
+#include "../../util/file_stamp.h"
 #include "../model.h"
 #include "arena.h"
 #include "stack_life.h"
@@ -19,7 +20,8 @@ struct module {
 	const char *base;    /* after its last slash */
 	const unsigned char *build_id;
 	size_t build_id_size;
-	uint64_t generated_by; /* process that made the code at run time; 0: code from a file */
+	struct file_stamp stamp; /* changed is 0: unknown */
+	uint64_t generated_by;   /* process that made the code at run time; 0: code from a file */
 };
 
 /* A `symbol` record; those of a frame are chained, outermost first. */

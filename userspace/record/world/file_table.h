@@ -14,6 +14,7 @@
 
 #include "file.h"
 #include "../../util/buffer.h"
+#include "../../util/file_stamp.h"
 #include "../../util/map.h"
 
 /* The kernel's identification of a file. For code in no file, `inode` is the process, or the string
@@ -25,17 +26,10 @@ struct file_key {
 #define KEY_SPECIAL   UINT64_MAX /* instead of a device */
 #define KEY_GENERATED (UINT64_MAX - 1)
 
-/* Identifies a file's content: no user can set the time of its last change. */
-struct file_stamp {
-	uint64_t size;
-	int64_t seconds;
-	uint32_t nanoseconds;
-};
-
 struct entry {
 	struct file file;
 	struct file_key key;
-	struct file_stamp stamp;
+	struct file_stamp stamp;     /* zero until it is open */
 	struct entry *older, *newer; /* ordered by last use */
 	struct entry *next;          /* next entry to be read */
 	struct buffer waiting;       /* struct event_mmap[] */

@@ -119,8 +119,8 @@ static bool has_changed(const struct entry *entry)
 	if (entry->file.fd < 0 || entry->file.attached == ATTACHING ||
 	    statx(entry->file.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now))
 		return false;
-	return now.stx_size != stamp->size || now.stx_ctime.tv_sec != stamp->seconds ||
-	       now.stx_ctime.tv_nsec != stamp->nanoseconds;
+	return now.stx_size != stamp->size ||
+	       file_stamp_time(now.stx_ctime.tv_sec, now.stx_ctime.tv_nsec) != stamp->changed;
 }
 
 /* An entry for a file that still has to be opened. */
@@ -188,7 +188,8 @@ static void take_file(struct files *files, struct entry *entry, int fd,
 	entry->file.filesystem = opened->filesystem;
 	entry->file.is_shared = opened->filesystem == FUSE_SUPER_MAGIC ||
 				(opened->mode & (S_IWGRP | S_IWOTH));
-	entry->stamp = (struct file_stamp){opened->size, opened->ctime_s, opened->ctime_ns};
+	entry->stamp = (struct file_stamp){opened->inode, opened->size,
+					   file_stamp_time(opened->ctime_s, opened->ctime_ns)};
 	*files->reading_end = entry;
 	files->reading_end = &entry->next;
 }
@@ -413,6 +414,7 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 			      const struct stat *st, int fd)
 {
 	const struct opener_file opened = {
+		.inode = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.ctime_s = st->st_ctim.tv_sec,
 		.ctime_ns = (uint32_t)st->st_ctim.tv_nsec,
@@ -492,7 +494,9 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 			     : find_special(files, &key, path);
 	file = entry ? &entry->file : NULL;
 	id = file ? file->module : 0;
-	if (!id)
+	if (!id && file && file_is_program(file) && !file->facts.build_id_size)
+		id = profile_writer_file(writer, file->path, &entry->stamp);
+	else if (!id)
 		id = profile_writer_module(
 			writer, file ? file->path : path, file ? file->facts.build_id : NULL,
 			file && file_is_program(file) ? (size_t)file->facts.build_id_size : 0);
