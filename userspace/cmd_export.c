@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd_export.h"
 #include "commands.h"
 #include "export/export.h"
 #include "profile/sink.h"
@@ -25,6 +26,8 @@ struct export_arguments {
 	const char *frames;
 	uint64_t max_size;
 	int no_sources;
+	struct server_arguments server;
+	const char *where;
 	const char *file;
 };
 
@@ -43,6 +46,12 @@ static const struct option_row rows[] = {
 	 "perfetto"},
 	{"no-sources", 0, OPTION_FLAG, offsetof(struct export_arguments, no_sources), 0, 0, NULL,
 	 "leave the text of source files out of the firefox file"},
+	{"from", 0, OPTION_TEXT, offsetof(struct export_arguments, server.url), 0, 0, "URL",
+	 "-f folded of the profiles that gcprof push stored in this ClickHouse server, not of a "
+	 "file"},
+	{"where", 0, OPTION_TEXT, offsetof(struct export_arguments, where), 0, 0, "CONDITION",
+	 "with --from: as for gcprof report"},
+	SERVER_OPTIONS(struct export_arguments, server, ""),
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -188,6 +197,20 @@ static int convert(const struct export_request *request, const char *path)
 	return judge(request, &result);
 }
 
+static int from_server(const struct export_arguments *arguments,
+		       const struct export_request *request)
+{
+	if (!arguments->server.url || arguments->file || arguments->frames ||
+	    strcmp(request->exporter->name, "folded") != 0) {
+		log_error("--from URL: only with -f folded, without a file and --frames; --where "
+			  "only with --from");
+		return EXIT_USAGE;
+	}
+	return export_from_server(&arguments->server, arguments->where,
+				  arguments->by ? arguments->by : "cpu",
+				  arguments->output ? arguments->output : "fleet.folded");
+}
+
 static int run(int argc, char **argv)
 {
 	struct export_arguments arguments = {0};
@@ -203,6 +226,8 @@ static int run(int argc, char **argv)
 	}
 	if (choose(&arguments, &request) < 0)
 		return EXIT_USAGE;
+	if (arguments.server.url || arguments.where)
+		return from_server(&arguments, &request);
 	if (arguments.output && is_same_file(arguments.output, request.file)) {
 		log_error("%s: this is the profile itself; name another file with -o",
 			  arguments.output);

@@ -152,6 +152,28 @@ close_to() { # EXPECTED FOUND
 	grep -q '^Allocation sites' text
 }
 
+@test "export -f folded --from: the stacks of all profiles, as in the export of the file" {
+	push --label service=one known.data
+	push --label service=two many.data
+	for by in cpu bytes gc syscall off-cpu; do
+		"$GCPROF" export -f folded --by $by -o - known.data | sed 's/_\[i\]//g' >local
+		"$GCPROF" export -f folded --by $by --from "$url" --where service=one -o - >remote
+		# Collection time is rounded by stack.
+		for file in local remote; do
+			awk '{v = $NF; sub(/ [0-9]+$/, ""); n[$0] += v} END {for (k in n) if (n[k] > 1000) print k " " n[k]}' $file |
+				LC_ALL=C sort >$file.sums
+		done
+		[ -s local.sums ]
+		same stacks "$(sed 's/ [0-9]*$//' remote.sums)" "$(sed 's/ [0-9]*$//' local.sums)"
+		paste local.sums remote.sums | awk '{a = $(NF / 2); b = $NF} (a - b) ^ 2 > 1 + (a / 1e4) ^ 2 {print; bad = 1} END {exit bad}'
+	done
+	"$GCPROF" export -f folded --from "$url"
+	grep -q 'make_tree' fleet.folded
+	run -2 "$GCPROF" export --from "$url"
+	run -2 "$GCPROF" export -f folded --from "$url" --by faults
+	run -2 "$GCPROF" export -f folded --where service=one known.data
+}
+
 # The server has applied all statements ALTER TABLE ... UPDATE.
 updated() {
 	[ "$(ask_server 'SELECT count() FROM system.mutations WHERE NOT is_done')" = 0 ]
