@@ -254,13 +254,13 @@ static int check_sort(const struct report_arguments *arguments)
 /* What a server adds up has fewer parts. */
 static int run_from_server(const struct report_arguments *arguments, size_t n_filters)
 {
-	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_SYSCALLS | PART_GC;
+	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC;
 	struct report_options options = options_of(arguments);
 
 	if (arguments->file || n_filters || wants_calls(arguments) || arguments->frames ||
 	    arguments->histogram || options.parts & ~parts) {
-		log_error("--from: only with --functions, --sites, --syscalls, --gc, --where, "
-			  "--sort, --top and --json");
+		log_error("--from: only with --functions, --sites, --types, --syscalls, --gc, "
+			  "--where, --sort, --top and --json");
 		return EXIT_USAGE;
 	}
 	return report_from_server(&arguments->server, arguments->where, arguments->json, &options);

@@ -174,6 +174,43 @@ static void print_pauses(const json_t *report, const struct page *page)
 	table_free(table);
 }
 
+/* The server's tables have no counts of objects. */
+static void print_types(const json_t *report, const struct report_options *options,
+			const struct page *page)
+{
+	static const struct column columns[] = {
+		{NULL, "allocated", false, 0, 0},  {"95 %", "from", false, 0, 0},
+		{"confidence", "to", false, 0, 0}, {NULL, "surv", false, 0, 0},
+		{NULL, "GC caused", false, 0, 0},  {NULL, "samples", false, 0, 0},
+		{NULL, "type", true, 0, 10}};
+	const json_t *rows = json_object_get(report, "types"), *row;
+	struct table *table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	size_t i, top = options->top ? options->top : 20;
+
+	if (!table || !json_array_size(rows)) {
+		table_free(table);
+		return;
+	}
+	page_heading(page, "Types (most allocation first)");
+	json_array_foreach(rows, i, row)
+	{
+		const struct estimate bytes = interval(row, "bytes");
+		double share = survived(row).value;
+
+		if (i >= top)
+			break;
+		table_cell(table, unit_bytes(bytes.value).text);
+		table_cell(table, unit_bytes(bytes.low).text);
+		table_cell(table, unit_bytes(bytes.high).text);
+		table_cell(table, share < 0 ? "-" : unit_percent(share).text);
+		table_cell(table, unit_time(number(row, "gc_ns")).text);
+		table_cell(table, unit_count(whole(row, "samples")).text);
+		table_cell(table, text(row, "name") ? text(row, "name") : "(unknown)");
+	}
+	table_print(table, page);
+	table_free(table);
+}
+
 static int print_text(const json_t *report, const struct report_options *options)
 {
 	struct report_options shown = *options;
@@ -184,7 +221,7 @@ static int print_text(const json_t *report, const struct report_options *options
 
 	shown.bare = true;
 	if (!shown.parts)
-		shown.parts = PART_FUNCTIONS | PART_SITES | PART_SYSCALLS | PART_GC;
+		shown.parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC;
 	if (!err)
 		err = report_sort(&model, options->sort);
 	if (!err) {
@@ -192,7 +229,9 @@ static int print_text(const json_t *report, const struct report_options *options
 			       plural(profiles, "[|s]").text);
 		if (shown.parts & PART_GC)
 			print_pauses(report, &page);
-		shown.parts &= ~(unsigned)PART_GC;
+		if (shown.parts & PART_TYPES)
+			print_types(report, options, &page);
+		shown.parts &= ~(unsigned)(PART_GC | PART_TYPES);
 		if (shown.parts)
 			err = report_text(&model, &shown, stdout);
 	}

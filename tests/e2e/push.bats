@@ -143,6 +143,12 @@ close_to() { # EXPECTED FOUND
 			"$(jq -c '.gc | [.minor.count + .major.count, .minor.total_ns + .major.total_ns]' local.json)"
 		same profiles "$(jq .profiles server.json)" 1
 	done
+	# Types, without the counts of objects.
+	jq -r '.alloc.types[] | [.name // "", .samples, .bytes.low, .bytes.high] | @tsv' local.json | LC_ALL=C sort >expected
+	jq -r '.types[] | [.name, .samples, .bytes.low, .bytes.high] | @tsv' server.json | LC_ALL=C sort >found
+	paste expected found | awk -F '\t' '{for (i = 1; i <= 4; i++) if ($i != $(i + 4) && ($i - $(i + 4)) ^ 2 > 100) bad = 1}
+		bad {print; exit} END {exit bad || NR < 3}'
+	report_from --types | grep -q '^Types'
 	# Stacks add up to the total, and end in _start.
 	same cpu "$(jq '.stacks | map(.cpu_ns) | add' server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' local.json)"
 	jq -e '.stacks[] | select(.functions[-1] == "_start" and .functions[0] == "spin")' server.json >/dev/null

@@ -135,6 +135,18 @@ static void sites_sql(const void *context, FILE *out)
 	fprintf(out, "of_type, path%s", order);
 }
 
+static void types_sql(const void *context, FILE *out)
+{
+	const struct report *report = context;
+
+	fputs("SELECT type AS name, ", out);
+	sums_print(out, "s_", "");
+	fprintf(out,
+		" FROM picked WHERE s_alloc_samples > 0 GROUP BY type ORDER BY alloc_bytes DESC"
+		" LIMIT %" PRIu64,
+		report->top);
+}
+
 static void stacks_sql(const void *context, FILE *out)
 {
 	const struct report *report = context;
@@ -265,19 +277,24 @@ static void finish_sums(json_t *row)
 	round_all(row);
 }
 
-/* Reduces a site to allocation figures, with the keys of a report of one profile. */
-static void finish_site(json_t *row)
+/* Reduces a type or site to allocation figures, with the keys of a report of one profile. */
+static void finish_type(json_t *row)
 {
 	static const char *const others[] = {"cpu_samples", "cpu_ns", "syscall_ns", "off_cpu_ns"};
 
 	finish_sums(row);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		json_object_del(row, others[i]);
-	json_object_set(row, "type", json_object_get(row, "of_type"));
-	json_object_del(row, "of_type");
 	json_object_set(row, "samples", json_object_get(row, "alloc_samples"));
 	json_object_del(row, "alloc_samples");
 	json_object_del(row, "alloc_bytes");
+}
+
+static void finish_site(json_t *row)
+{
+	finish_type(row);
+	json_object_set(row, "type", json_object_get(row, "of_type"));
+	json_object_del(row, "of_type");
 }
 
 /* --- the report ------------------------------------------------------------------------------ */
@@ -335,6 +352,8 @@ int fleet_report(struct http *http, const struct where *where, uint64_t top, jso
 		err = add(&report, object, "functions", functions_sql, finish_function);
 	if (!err)
 		err = add(&report, object, "sites", sites_sql, finish_site);
+	if (!err)
+		err = add(&report, object, "types", types_sql, finish_type);
 	if (!err)
 		err = add(&report, object, "stacks", stacks_sql, finish_sums);
 	if (!err && !where->process)
