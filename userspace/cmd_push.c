@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "fleet/otel.h"
 #include "fleet/push.h"
 #include "fleet/tables.h"
 #include "profile/status.h"
@@ -25,7 +26,7 @@ struct push_arguments {
 	const char *spool;
 	uint64_t expire;
 	int schema;
-	const char *cluster;
+	const char *cluster, *otel;
 	const char *files[FILES_MAX];
 	int n_files;
 };
@@ -45,6 +46,10 @@ static const struct option_row rows[] = {
 	 "print the statements that create the tables, and exit"},
 	{"cluster", 0, OPTION_TEXT, offsetof(struct push_arguments, cluster), 0, 0, "NAME",
 	 "with --schema: for each server of this cluster"},
+	{"otel", 0, OPTION_TEXT, offsetof(struct push_arguments, otel), 0, 0, "TABLE",
+	 "also copy into [DATABASE.]TABLE of OpenTelemetry's ClickHouse exporter; with --schema: "
+	 "print "
+	 "it"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -79,6 +84,23 @@ static int report_result(const char *file, const struct push_result *result)
 	return profile_judge(file, result->state, result->bytes);
 }
 
+static int copy_to_otel(struct http *http, const char *file, const char *table,
+			const struct push_result *result)
+{
+	struct http_problem problem = {0};
+	uint64_t added;
+	int err = otel_copy(http, table, result->profile, &added, &problem);
+
+	if (err)
+		log_error("%s: %s: %s", file, http_name(http),
+			  *problem.text ? problem.text : strerror(-err));
+	else if (added)
+		log_info("%s: %" PRIu64 " rows copied to %s", file, added, table);
+	else
+		log_info("%s: %s has all its rows", file, table);
+	return err ? EXIT_FAILURE : 0;
+}
+
 /* Returns an exit status. */
 static int push_file(struct http *http, const char *file, const struct fleet_given *given)
 {
@@ -93,7 +115,8 @@ static int push_file(struct http *http, const char *file, const struct fleet_giv
 	err = push_profile(http, fd, given, &result, &problem);
 	close(fd);
 	if (!err)
-		return report_result(file, &result);
+		return report_result(file, &result) |
+		       (given->otel ? copy_to_otel(http, file, given->otel, &result) : 0);
 	if (err == -EREMOTEIO || err == -ECONNABORTED)
 		log_error("%s: %s: %s", file, http_name(http), problem.text);
 	else if (*problem.text && err != -ENOMEM)
@@ -148,6 +171,16 @@ static int run(int argc, char **argv)
 	}
 	for (size_t i = 0; i < arguments.labels.count; i++)
 		take_label(&given, (char *)(uintptr_t)arguments.labels.items[i]);
+	if (arguments.otel && (!otel_is_table(arguments.otel) || pusher != push_file)) {
+		log_error("--otel: TABLE or DATABASE.TABLE, of letters, digits and \"_\"; not for "
+			  "Pyroscope");
+		return EXIT_USAGE;
+	}
+	given.otel = arguments.otel;
+	if (arguments.schema && arguments.otel) {
+		otel_print_schema(arguments.otel, stdout);
+		return 0;
+	}
 	if (arguments.schema) {
 		fleet_print_schema(arguments.server.url ? http_url_database(arguments.server.url)
 							: HTTP_DATABASE,

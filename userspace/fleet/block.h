@@ -29,6 +29,7 @@ struct fleet_given {
 	const char *service, *version, *host, *container;
 	struct fleet_label labels[LABELS_MAX]; /* other labels */
 	size_t n_labels;
+	const char *otel; /* table that also gets the profile (otel.h); NULL: none */
 };
 
 /* Gets the head before the first row, and each block when it is full or its table ends. A return
