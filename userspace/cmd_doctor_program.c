@@ -147,9 +147,9 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?}", "path", path,
 					"runtime", runtime->name, "version", facts.version,
 					"records", streams_of(file), "writes", writes_of(file),
-					"missing", facts.missing[0] ? facts.missing : NULL,
-					"note", runtime->note ? runtime->note(&facts) : NULL,
-					AGENT_KEY, runtime->agent));
+					"missing", facts.missing[0] ? facts.missing : NULL, "note",
+					runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY,
+					runtime->agent));
 }
 
 static void add_library(void *context, const char *path, int fd)
