@@ -13,7 +13,7 @@ need_java() {
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	! command -v javac >/dev/null ||
-		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Sizes}.java
+		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Linger,Sizes}.java
 }
 
 # Records Allocate with one of the collectors; its log goes to gc.log.
@@ -46,6 +46,8 @@ check_pauses() { # PATTERN
 	record_java -XX:+UseSerialGC 10 1000000
 	check_pauses ' Pause '
 	same 'cause' "$(jq -r 'select(.record == "string").text' all.json | grep -c '^Allocation Failure$')" 1
+	# That takes the agent.
+	"$GCPROF" report --gc | tr -s ' \n' ' ' | grep -F 'What it kept is not known'
 }
 
 @test "long: pauses of Parallel are those of the log" {
@@ -96,6 +98,87 @@ collects_twice() { # OPTION
 	collects_twice -XX:+UseParallelGC
 }
 
+# Names and numbers of pauses, of what stops are for, and of all pauses are those of the log.
+check_names() { # PAUSES
+	"$GCPROF" query --format csv "SELECT name, count(*) FROM collections WHERE heap = 1
+		GROUP BY name ORDER BY name" | tail -n +2 | tr -d '"' | grep -E "^($1)," >seen
+	grep -oE "Pause ($1).*ms$" gc.log | sed -E "s/Pause ($1).*/\1/" | LC_ALL=C sort | uniq -c |
+		awk '{ n = $1; $1 = ""; print substr($0, 2) "," n }' >log
+	same 'names' "$(cat seen)" "$(cat log)"
+	"$GCPROF" query --format csv "SELECT reason, count(*) FROM collections WHERE heap = 2 AND reason IS NOT NULL
+		GROUP BY reason ORDER BY reason" | tail -n +2 >seen
+	grep -oE 'Safepoint "[A-Za-z0-9]*"' gc.log | sed -E 's/.*"(.*)"/\1/' | LC_ALL=C sort | uniq -c |
+		awk '{ print $2 "," $1 }' >log
+	[ -s log ]
+	# G1's operations have their own names since release 21.
+	same 'reasons' "$(sed 's/G1Pause[A-Za-z]*/G1Concurrent/' seen | sums)" "$(sed 's/G1Pause[A-Za-z]*/G1Concurrent/' log | sums)"
+	holds '.gc.unpaired == 0 and .gc.around.count > 0'
+	holds ".gc | .minor.count + .major.count + .other_stops.count == $(grep -cE '(gc,phases|gc) *\].*Pause .*ms$' gc.log)"
+}
+
+sums() {
+	awk -F, '{ n[$1] += $2 } END { for (name in n) print name "," n[name] }' | LC_ALL=C sort
+}
+
+@test "pauses of G1 have names, stops have reasons, and none is counted twice" {
+	need_java
+	export JAVA_TOOL_OPTIONS=-XX:InitiatingHeapOccupancyPercent=1
+	record_java -XX:+UseG1GC 20 1000000
+	check_names 'Remark|Cleanup'
+	grep Remark log || "$GCPROF" report | grep -F Remark
+}
+
+@test "pauses of ZGC have names, stops have reasons, and none is counted twice" {
+	need_java
+	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
+	record_java -XX:+UseZGC 10 1000000
+	check_names 'Mark Start|Mark End|Relocate Start'
+}
+
+# A release with generational ZGC, which is all that it has.
+generational() {
+	local java
+	for java in /usr/lib/jvm/*/bin/java; do
+		[ "$("$java" -version 2>&1 | sed -nE '1s/.*"([0-9]+).*/\1/p')" -lt 24 ] || {
+			echo "$java"
+			return
+		}
+	done
+}
+
+@test "minor and major cycles of ZGC are those of the log, also while both are in progress" {
+	need_java
+	local java
+	java=$(generational)
+	[ -n "$java" ] || skip 'no release with it'
+	record -F 0 -- "$java" -Xmx256m -XX:+UseZGC -Xlog:gc:file=gc.log -cp "$PROGRAMS" Allocate 30 1000000
+	grep -oE '(Minor|Major) Collection \(.*\) [0-9]+M\([0-9]+%\)->[0-9]+M' gc.log |
+		sed -E 's/(M...r) Collection \((.*)\) ([0-9]+)M.*->([0-9]+)M/ZGC \L\1\E cycle,\2,\3,\4/' |
+		LC_ALL=C sort >log
+	# A minor and a major one that end as the program does may be missing in the log.
+	"$GCPROF" query --format csv 'SELECT name, reason, heap_before / 1048576, heap_after / 1048576
+		FROM gc_cycles' | tail -n +2 | tr -d '"' | LC_ALL=C sort >seen
+	[ "$(wc -l <log)" -ge 5 ]
+	same 'cycles' "$(comm -13 <(cut -d, -f1,2 seen) <(cut -d, -f1,2 log))" ''
+	[ "$(comm -23 <(cut -d, -f1,2 seen) <(cut -d, -f1,2 log) | wc -l)" -le 2 ]
+	# The program allocates between both readings.
+	[ "$(comm -13 seen log | wc -l)" -le $(($(wc -l <log) / 10)) ]
+	holds '.gc.heap_peak_bytes <= 256 * 1048576'
+}
+
+@test "attached in mid-collection: pauses count for their recorded part, all CPU time is the collector's" {
+	need_java
+	local pid
+	java -Xmx512m -XX:+UseSerialGC -cp "$PROGRAMS" Linger 1500000 >ready &
+	started=($!)
+	pid=${started[0]}
+	wait_until grep -q ready ready
+	record -F 999 --duration 2 -p "$pid"
+	holds '.gc.unpaired == 0 and .cpu.samples > 20 and .cpu.collector_ns > 0.9 * .cpu.on_cpu_ns'
+	# The log would say so: it collects all the time, but for a part in ten.
+	holds '.gc.major.total_ns > 1.4e9'
+}
+
 @test "pauses and cycles of ZGC are those of the log" {
 	need_java
 	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
@@ -134,6 +217,23 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	# What the program allocates, not what the machine calls to do it.
 	ask '.functions[] | select(.alloc_self_bytes > 1e8).name' | sort >sites
 	same sites "$(paste -sd, sites)" Allocate.makeArray,Allocate.makeNode
+}
+
+@test "samples have their classes with compact object headers, too" {
+	need_java
+	local java
+	for java in /usr/lib/jvm/*/bin/java; do
+		! "$java" -XX:+UseCompactObjectHeaders -version >/dev/null 2>&1 || break
+		java=
+	done
+	[ -n "$java" ] || skip 'no release with them'
+	record -F 0 --ceiling 0 -- "$java" -Xmx128m -XX:+UseCompactObjectHeaders -cp "$PROGRAMS" Allocate 20 1000000
+	holds_type 'long[]' $((20 * 250000 * 1016)) 20
+	holds_type "Allocate\$Node" $((20 * 1000000 * 24)) 40
+	holds '[.losses[] | select(.name == "BAD_EVENT")] == []'
+	# Where they do not lie as expected, that is said.
+	record -F 0 -- "$java" -Xmx128m -Xshare:off -XX:+UseCompactObjectHeaders -cp "$PROGRAMS" Allocate 5 1000000
+	grep -F 'UseCompactObjectHeaders' record.log || holds '.alloc.samples > 10'
 }
 
 @test "attached: samples from then on, and nothing stays written" {

@@ -210,11 +210,10 @@ TEST(an_end_without_a_begin_is_none)
 TEST(a_cycle_is_emitted_once_it_is_over)
 {
 	begin();
-	fire_pool(false, 90, "ZHeap", 500, 600);
 	fire_plain(PLACE_CYCLE_BEGIN, 1, 100);
+	fire_pool(false, 110, "G1 Old Gen", 500, 600);
 	fire_plain(PLACE_CYCLE_END, 1, 300);
-	fire_pool(true, 310, "ZHeap", 70, 600);
-	fire_pool(false, 320, "ZHeap", 444, 600); /* before the next */
+	fire_pool(true, 310, "G1 Old Gen", 70, 600);
 	seen.n = 0;
 	places_advance(places, 1000000000);
 	CHECK_EQ(seen.n, 1);
@@ -226,6 +225,7 @@ TEST(a_cycle_is_emitted_once_it_is_over)
 	places_advance(places, 2000000000);
 	CHECK_EQ(seen.n, 1);
 	fire_plain(PLACE_CYCLE_BEGIN, 1, 400);
+	fire_pool(false, 410, "G1 Old Gen", 444, 600);
 	seen.n = 0;
 	places_finish(places, 500);
 	CHECK_EQ(seen.n, 1);
@@ -252,7 +252,7 @@ TEST(a_process_that_ends_ends_its_cycle)
 /* Of a sample of HotSpot's: where the object is, where the thread's buffer begins, how many buffers
  * the thread has had since the last collection, objects outside of them, and the words that may be
  * left over. */
-enum { OBJECT = 8, BUFFER = 9, REFILLS = 10, OUTSIDE = 11, LIMIT = 12 };
+enum { OBJECT, BUFFER, REFILLS, SHIFT, BASE, LAYOUT = 6, LENGTH, OUTSIDE = 11, LIMIT };
 
 /* A sample of an array: its class, layout helper and length. */
 static struct firing_event sample_of(uint32_t layout, uint64_t length)
@@ -261,9 +261,9 @@ static struct firing_event sample_of(uint32_t layout, uint64_t length)
 
 	set(&event, VALUE_TYPE, 0x7f00);
 	set(&event, VALUE_PERIOD, 524288);
-	event.place.values[1] = 0x800000000;
-	event.place.values[3] = layout;
-	event.place.values[4] = length;
+	event.place.values[BASE] = 0x800000000;
+	event.place.values[LAYOUT] = layout;
+	event.place.values[LENGTH] = length;
 	event.place.values[OBJECT] = 0x9000;
 	event.place.values[BUFFER] = 0x8000;
 	return event;
@@ -320,7 +320,6 @@ TEST(what_was_left_over_in_a_buffer_has_a_part_in_the_sample_after_it)
 	/* Nobody knows how much was left over: the object stands for itself. */
 	CHECK_EQ(period_of_first(1, 0, 100), 1);
 	CHECK_EQ(period_of_first(2, 1, 100), 1);
-	/* It could have been outside of a buffer itself. */
 	CHECK_EQ(period_of_first(2, 1, 2), 524288);
 	/* A release that does not count it. */
 	facts.constants[0] = 1;
@@ -416,7 +415,12 @@ TEST(objects_whose_class_pointer_is_not_compressed_are_left_out)
 
 	begin();
 	event = sample_of(24, 0);
-	event.place.values[1] = 0;
+	for (uint64_t i = 0; i < 2; i++) {
+		event.place.values[BASE] = -i;
+		CHECK_EQ(fire(&event, 0), 0);
+	}
+	event.place.values[BASE] = 0x800000000; /* a compact header of release 24 */
+	event.place.values[SHIFT] = 10;
 	CHECK_EQ(fire(&event, 0), 0);
 	CHECK_EQ(seen.n, 0);
 	places_free(places);

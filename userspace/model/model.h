@@ -131,6 +131,8 @@ enum { UTILISATIONS_MAX = 16, GC_REASONS = 7 };
 struct model_gc {
 	struct model_pauses minor, major; /* major: steps and full collections */
 	struct model_pauses others;       /* stops without a collection */
+	struct model_pauses around;       /* stops around other pauses, without the time of those;
+					     they are no pauses of their own */
 	struct model_pauses concurrent;   /* cycles of concurrent collectors, not pauses */
 	struct model_pauses stops;        /* pauses in the same stop count as one */
 	uint64_t processes;               /* that had pauses */
@@ -165,7 +167,7 @@ static inline uint64_t model_gc_count(const struct model_gc *gc)
 static inline double model_gc_ns(const struct model_gc *gc)
 {
 	return (double)gc->minor.total_ns + (double)gc->major.total_ns +
-	       (double)gc->others.total_ns;
+	       (double)gc->others.total_ns + (double)gc->around.total_ns;
 }
 
 struct model_cpu {

@@ -251,7 +251,7 @@ int section_collections(const struct section *section)
 		return 0;
 	page_heading(section->page, "Collections");
 	if (!model_gc_count(gc)) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "None.");
+		page_paragraph(section->page, STYLE_PLAIN, 2, "None began or ended.");
 		return 0;
 	}
 	table = table_create(columns, N_COLUMNS(columns));
@@ -260,6 +260,8 @@ int section_collections(const struct section *section)
 	kind_rows(section, table, "minor", &gc->minor, GCPROF_GC_MINOR, GCPROF_GC_MINOR);
 	kind_rows(section, table, "major", &gc->major, GCPROF_GC_STEP, GCPROF_GC_FULL);
 	kind_rows(section, table, "other stops", &gc->others, GCPROF_GC_STOP, GCPROF_GC_STOP);
+	if (gc->around.count)
+		pause_row(section, table, "around these", &gc->around);
 	if (gc->stops.count && gc->stops.count != model_gc_count(gc))
 		pause_row(section, table, "all, as stops", &gc->stops);
 	if (section_table(section, table) < 0)

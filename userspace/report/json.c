@@ -115,6 +115,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "major", major);
 	json_put(object, "stops", json_durations(&gc->stops));
 	json_put(object, "other_stops", json_durations(&gc->others));
+	json_put(object, "around", json_durations(&gc->around));
 	json_put(object, "cycles", json_cycles(model, top));
 	json_put(object, "named", json_named(gc));
 	json_put(object, "processes", json_count(gc->processes));

@@ -364,7 +364,7 @@ static void print_collections(const struct section *section, FILE *out)
 		return;
 	if (!count) {
 		fprintf(out, section->model->filter ? " No collection is selected."
-						    : " There was no collection.");
+						    : " No collection began or ended.");
 		return;
 	}
 	fprintf(out, " %s %spause%s", unit_count(count).text, gc->others.count ? "" : "collection ",

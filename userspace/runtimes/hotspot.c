@@ -3,9 +3,10 @@
 /*
  * Its SystemTap notes (provider hotspot) have no semaphores and are in all distribution builds.
  * gc__begin and gc__end are pauses, also of concurrent collectors. mem__pool__* come in between
- * with the heap pools or, with ZGC and Shenandoah, around a cycle. No note has the cause of a
- * collection; it is an argument of GCMemoryManager::gc_end().
+ * with the heap pools or, with ZGC and Shenandoah, at the ends of a cycle. No note has the cause of
+ * a collection; it is an argument of GCMemoryManager::gc_end().
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,19 +74,48 @@ enum { INTERVAL_DEFAULT = 512 << 10 }; /* if no agent of the program sets one */
 
 /* What an object of a class is, and its position in the thread's buffer: see convert(). */
 enum {
-	SHIFT = 0,
-	BASE = 1,
-	KLASS = 2,
-	LAYOUT = 3,
-	LENGTH = 4,
-	NAME = 6,
-	NAME_LENGTH = 7,
-	OBJECT = 8,
-	BUFFER = 9,
-	REFILLS = 10,
+	/* Up to release 24. */
+	OBJECT = 0,
+	BUFFER = 1,
+	REFILLS = 2,
+	/* Later ones. */
+	COMPACT = 0, /* UseCompactObjectHeaders */
+	AWAY = 1,    /* with it: makes a shift one that is 0 or more than a pointer has bits */
+	AT = 2,      /* offset of the class pointer */
+	/* All. */
+	SHIFT = 3,
+	BASE = 4,
+	KLASS = 5,
+	LAYOUT = 6,
+	LENGTH = 7,
+	PERIOD = 8,
+	NAME = 9,
+	NAME_LENGTH = 10,
+	/* Up to release 24. */
 	OUTSIDE = 11,
 	LIMIT = 12
 };
+
+/*
+ * A compact header is one word, with the class pointer, unshifted, in its upper 22 bits; the others
+ * of its upper half belong to the hash code, which a new object does not have. If pointers are
+ * shifted by 10, as they usually are then, that half is the distance of the class from the base.
+ */
+enum { AWAY_BITS = 16, COMPACT_SHIFT = 10 };
+
+#define SAMPLED "_ZN11JvmtiExport25post_sampled_object_allocEP10JavaThreadP7oopDesc"
+
+/* Of the class. */
+#define CLASS_ARGUMENTS                                                                          \
+	[BASE] = GLOBAL(VALUE_NONE, "CompressedKlassPointers._base", {STEP_READ, 8}),            \
+	[LAYOUT] = ARGUMENT(VALUE_MORE, KLASS, {STEP_READ, 4, .field = "Klass._layout_helper"}), \
+	[PERIOD] = GLOBAL(VALUE_PERIOD, INTERVAL, {STEP_READ, 4}),                               \
+	[NAME] = ARGUMENT(VALUE_NONE, KLASS, {STEP_READ, 8, .field = "Klass._name"},             \
+			  {STEP_PLUS, .field = "Symbol._body"}),                                 \
+	[NAME_LENGTH] = ARGUMENT(VALUE_NONE, KLASS, {STEP_READ, 8, .field = "Klass._name"},      \
+				 {STEP_READ, 2, .field = "Symbol._length"})
+
+#define POINTER "oopDesc._metadata._compressed_klass"
 
 /* Of struct runtime_facts: 1 if unused rests of buffers are not counted. */
 enum { COUNTS_EXACTLY = 0 };
@@ -101,41 +131,53 @@ enum { COUNTS_EXACTLY = 0 };
 static const struct runtime_place
 	places[] =
 		{
-			{PLACE_SAMPLE, PLACE_AT_ENTRY,
-			 "_ZN11JvmtiExport25post_sampled_object_allocEP10JavaThreadP7oopDesc",
-			 PLACE_STACK, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
+			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK, .until = 25,
+			 .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
 			 .arguments =
 				 {
-					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._shift",
-						{STEP_READ, 4}),
-					 GLOBAL(VALUE_NONE, "CompressedKlassPointers._base",
-						{STEP_READ, 8}),
+					 CLASS_ARGUMENTS,
+					 [SHIFT] = GLOBAL(VALUE_NONE,
+							  "CompressedKlassPointers._shift",
+							  {STEP_READ, 4}),
 					 [KLASS] = {VALUE_TYPE, FROM_REGISTER, .number = RSI,
-						    .steps = {{STEP_READ, 4,
-							       .field = "oopDesc._metadata._"
-									"compressed_klass"},
-							      {STEP_SHIFT, .other = 0},
-							      {STEP_ADD, .other = 1}}},
-					 [LAYOUT] = ARGUMENT(VALUE_MORE, KLASS,
-							     {STEP_READ, 4,
-							      .field = "Klass._layout_helper"}),
-					 [LENGTH] =
-						 {VALUE_MORE, FROM_REGISTER, .number = RSI,
-						  .steps = {{STEP_READ, 4,
-							     .offset = 4, .field = "oopDesc._metadata._compressed_klass"}}},
-					 GLOBAL(VALUE_PERIOD, INTERVAL, {STEP_READ, 4}),
-					 [NAME] = ARGUMENT(VALUE_NONE, KLASS,
-							   {STEP_READ, 8, .field = "Klass._name"},
-							   {STEP_PLUS, .field = "Symbol._body"}),
-					 [NAME_LENGTH] = ARGUMENT(
-						 VALUE_NONE,
-						 KLASS, {STEP_READ, 8, .field = "Klass._name"},
-						 {STEP_READ, 2, .field = "Symbol._length"}),
+						    .steps = {{STEP_READ, 4, .field = POINTER},
+							      {STEP_SHIFT, .other = SHIFT},
+							      {STEP_ADD, .other = BASE}}},
+					 [LENGTH] = {VALUE_MORE, FROM_REGISTER, .number = RSI,
+						     .steps = {{STEP_READ, 4,
+								.offset = 4, .field = POINTER}}},
 					 [OBJECT] = REGISTER(VALUE_MORE, RSI),
 					 [BUFFER] = OF_BUFFER("_start", 8),
 					 [REFILLS] = OF_BUFFER("_number_of_refills", 4),
 					 [OUTSIDE] = OF_BUFFER("_slow_allocations", 4),
 					 [LIMIT] = OF_BUFFER("_refill_waste_limit", 8),
+				 }},
+			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK, .since = 25,
+			 .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
+			 .arguments =
+				 {
+					 CLASS_ARGUMENTS,
+					 [COMPACT] = GLOBAL(VALUE_NONE, "UseCompactObjectHeaders",
+							    {STEP_READ, 1}),
+					 [AWAY] = {VALUE_NONE, FROM_NUMBER, .number = AWAY_BITS,
+						   .steps = {{STEP_SHIFT, .other = COMPACT},
+							     {STEP_PLUS, .offset = -AWAY_BITS}}},
+					 [AT] = {VALUE_NONE, FROM_NUMBER, .number = -4,
+						 .steps = {{STEP_SHIFT, .other = COMPACT},
+							   {STEP_PLUS, .offset = 4,
+							    .field = POINTER}}},
+					 [SHIFT] = GLOBAL(VALUE_NONE,
+							  "CompressedKlassPointers._shift",
+							  {STEP_READ, 4},
+							  {STEP_SHIFT, .other = AWAY}),
+					 [KLASS] = {VALUE_TYPE, FROM_REGISTER, .number = RSI,
+						    .steps = {{STEP_ADD, .other = AT},
+							      {STEP_READ, 4},
+							      {STEP_SHIFT, .other = SHIFT},
+							      {STEP_ADD, .other = BASE}}},
+					 [LENGTH] = {VALUE_MORE, FROM_REGISTER, .number = RSI,
+						     .steps = {{STEP_ADD, .other = AT},
+							       {STEP_READ, 4, .offset = 4}}},
 				 }},
 			{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hotspot:gc__begin",
 			 PLACE_COLLECTOR | PLACE_PAUSES,
@@ -171,21 +213,20 @@ static const struct runtime_place
 			{PLACE_CYCLE_END, PLACE_AT_ENTRY,
 			 "_ZN16G1ConcurrentMark20concurrent_cycle_endEv", PLACE_COLLECTOR,
 			 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
-			{PLACE_CYCLE_BEGIN, PLACE_AT_ENTRY, "_ZN10ZStatCycle8at_startEv",
-			 PLACE_COLLECTOR, .optional = true, .title = "ZGC cycle",
-			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
 			{PLACE_CYCLE_END, PLACE_AT_ENTRY,
-			 "_ZN10ZStatCycle6at_endEN7GCCause5CauseEj", PLACE_COLLECTOR,
-			 .optional = true,
-			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS),
-				       REGISTER_32(VALUE_REASON, RDI)}},
-			{PLACE_CYCLE_BEGIN, PLACE_AT_ENTRY,
-			 "_ZN20ShenandoahHeuristics18record_cycle_startEv", PLACE_COLLECTOR,
-			 .optional = true, .title = "Shenandoah cycle",
-			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
-			{PLACE_CYCLE_END, PLACE_AT_ENTRY,
-			 "_ZN20ShenandoahHeuristics16record_cycle_endEv", PLACE_COLLECTOR,
+			 "_ZN16G1ConcurrentMark20concurrent_cycle_endEb", PLACE_COLLECTOR,
 			 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
+			/* Operations of the machine; those of G1 have their names since 21. */
+			{PLACE_OPERATION, PLACE_AT_NOTE, "hotspot:vmops__begin", PLACE_COLLECTOR,
+			 .optional = true, .texts = {{1, 2, PLACE_NO_TEXT, 0}},
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS), NOTE(VALUE_NONE, 0),
+				       NOTE(VALUE_NONE, 1)}},
+			{PLACE_OPERATION, PLACE_AT_ENTRY, "_ZN16G1ConcurrentMark6remarkEv",
+			 PLACE_COLLECTOR, .optional = true, .title = "G1PauseRemark", .until = 21,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
+			{PLACE_OPERATION, PLACE_AT_ENTRY, "_ZN16G1ConcurrentMark7cleanupEv",
+			 PLACE_COLLECTOR, .optional = true, .title = "G1PauseCleanup", .until = 21,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_THREADS)}},
 };
 
 /*
@@ -348,7 +389,31 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 
 static const char *reason_name(const struct runtime_facts *facts, uint64_t number)
 {
-	return number < RUNTIME_REASONS_MAX ? facts->reasons[number] : NULL;
+	if (number >= RUNTIME_REASONS_MAX || !strcmp(facts->reasons[number], "No GC"))
+		return NULL;
+	return facts->reasons[number];
+}
+
+/* Makes "ZMarkStartYoung" Mark Start Young. */
+static void operation_name(const char *operation, char *out, size_t room)
+{
+	static const char *const families[] = {"G1Pause", "G1", "Shenandoah", "X", "Z"};
+	size_t used = 0;
+
+	/* Some are several words: "Shenandoah Init Marking". */
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		if (strncmp(operation, families[i], strlen(families[i])) != 0)
+			continue;
+		operation += strlen(families[i]);
+		operation += strspn(operation, " ");
+		break;
+	}
+	for (const char *at = operation; *at && used + 2 < room; at++) {
+		if (at > operation && isupper((unsigned char)*at) && islower((unsigned char)at[-1]))
+			out[used++] = ' ';
+		out[used++] = *at;
+	}
+	out[used] = '\0';
 }
 
 /* The note's flag is that of the operation, in which Serial and Parallel may collect twice. */
@@ -356,20 +421,31 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
 			     const char *collector, uint32_t *kind)
 {
 	static const struct {
-		const char *collector;
+		const char *collector, *title;
 		uint32_t kind;
-	} known[] = {{"Copy", GCPROF_GC_MINOR},
-		     {"PS Scavenge", GCPROF_GC_MINOR},
-		     {"MarkSweepCompact", GCPROF_GC_FULL},
-		     {"PS MarkSweep", GCPROF_GC_FULL}};
+	} known[] = {
+		{"Copy", NULL, GCPROF_GC_MINOR},
+		{"PS Scavenge", NULL, GCPROF_GC_MINOR},
+		{"MarkSweepCompact", NULL, GCPROF_GC_FULL},
+		{"PS MarkSweep", NULL, GCPROF_GC_FULL},
+		/* Cycles. */
+		{"ZGC Cycles", "ZGC cycle", 0},
+		{"ZGC Minor Cycles", "ZGC minor cycle", 0},
+		{"ZGC Major Cycles", "ZGC major cycle", 0},
+		{"Shenandoah Cycles", "Shenandoah cycle", 0},
+	};
 
 	(void)facts;
 	*kind = full ? GCPROF_GC_FULL : GCPROF_GC_MINOR;
 	if (!collector)
 		*kind = GCPROF_GC_STOP;
-	for (size_t i = 0; collector && i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(collector, known[i].collector))
+	for (size_t i = 0; collector && i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(collector, known[i].collector) != 0)
+			continue;
+		if (known[i].kind)
 			*kind = known[i].kind;
+		return known[i].title ? known[i].title : collector;
+	}
 	return collector ? collector : "safepoint";
 }
 
@@ -428,15 +504,20 @@ static const char *note(const struct runtime_facts *facts)
 
 /*
  * Without compressed class pointers an object header has two words rather than one and a half, and
- * the base and shift of compressed pointers stay 0. With compressed pointers both are 0 only if all
- * classes lie below 4 GiB, which the machine's choice of addresses does not produce.
+ * the base and shift of compressed pointers stay 0, or -1 since release 25. With compressed
+ * pointers both are 0 only if all classes lie below 4 GiB, which the machine's choice of addresses
+ * does not produce. Other pointers are shifted by 3 at most.
  */
 static const char *unreadable(const uint64_t *read)
 {
-	return read[SHIFT] || read[BASE] ? NULL
-					 : "its class pointers are not compressed "
-					   "(-XX:-UseCompressedClassPointers), so no types and no "
-					   "sizes of objects are known";
+	if ((!read[SHIFT] && !read[BASE]) || read[BASE] == UINT64_MAX)
+		return "its class pointers are not compressed (-XX:-UseCompressedClassPointers), "
+		       "so no types and no sizes of objects are known";
+	if (read[SHIFT] > 3 && read[SHIFT] != (uint64_t)COMPACT_SHIFT << AWAY_BITS)
+		return "its object headers are compact in an unusual way "
+		       "(-XX:+UseCompactObjectHeaders with release 24 or -Xshare:off), so no types "
+		       "and no sizes of objects are known";
+	return NULL;
 }
 
 /* Makes "[[Ljava/lang/String;" java.lang.String[][]. */
@@ -491,7 +572,10 @@ const struct runtime runtime_hotspot = {
 	.name = "hotspot",
 	.library = "../lib/server/libjvm.so",
 	.collector = "AbstractGangWorker::run GangWorker::run WorkerThread::run "
-		     "GCTaskThread::run ConcurrentGCThread::run",
+		     "GCTaskThread::run ConcurrentGCThread::run "
+		     /* Operations of the thread that stops the others. */
+		     "VM_CollectFor* VM_GenCollect* VM_Serial* VM_Parallel* VM_G1* VM_Shenandoah* "
+		     "VM_X* VM_Z*",
 	.agent = "java",
 	.compiler = "CompileBroker::compiler_thread_loop",
 	.places = places,
@@ -506,6 +590,7 @@ const struct runtime runtime_hotspot = {
 	.convert = convert,
 	.unreadable = unreadable,
 	.reason_name = reason_name,
+	.operation_name = operation_name,
 	.kind_name = kind_name,
 	.is_own_frame = is_own_frame,
 	.type_name = type_name,

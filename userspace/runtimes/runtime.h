@@ -46,8 +46,10 @@ enum place_report {
 	PLACE_POOL_BEFORE, /* in a pause: a heap pool before it: USED, SIZE; its texts name the
 			      collector and the pool */
 	PLACE_POOL_AFTER,  /* the same, after the pause */
-	PLACE_REASON,      /* in a pause: its REASON */
-	PLACE_THREAD,      /* a thread is about to give itself this name: a text */
+	PLACE_REASON,      /* in a pause or cycle: its REASON */
+	PLACE_OPERATION, /* in a pause of HEAP: what its threads are stopped for: the first text, or
+			    `title` */
+	PLACE_THREAD,    /* a thread is about to give itself this name: a text */
 	PLACE_REPORTS
 };
 
@@ -124,7 +126,7 @@ struct runtime_place {
 	uint32_t flags;        /* enum place_flag */
 	uint32_t since, until; /* versions as numbered by recognise(); until 0: all later ones */
 	bool optional;         /* its absence is not reported */
-	const char *title;     /* name of a cycle */
+	const char *title;     /* name of a cycle or operation */
 	struct place_text texts[2]; /* as in bpf/config.h, except that 0 means no text */
 	struct place_argument arguments[PROBE_ARGUMENTS];
 };
@@ -185,6 +187,7 @@ struct runtime_facts {
 	/* Set by the recorder, for note(): a process that ran before, or may not be written to, has
 	 * read its variables of WRITE_AT_MAP as they are in the file. */
 	uint32_t is_unprepared;
+	uint64_t reports;  /* since when its places report, ns; set by the recorder, 0: unknown */
 	char missing[128]; /* a sentence about the first thing not found; "": nothing is missing */
 };
 
@@ -198,7 +201,8 @@ struct runtime {
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, relative to its directory; or NULL */
 	/* Functions, separated by blanks, in which a thread collects or compiles beside the
-	 * program, with all that they call; NULL: none. Names end before a '(' or '.'. */
+	 * program, with all that they call; NULL: none. Names end before a '(' or '.'; one with a
+	 * final '*' stands for all that begin so. */
 	const char *collector, *compiler;
 	const char *agent; /* for --agent: reports samples or their end; NULL: none */
 	bool walks;        /* only for some versions stacks show its functions: see has_frames */
@@ -222,7 +226,7 @@ struct runtime {
 
 	/* --- called in the recorder --- */
 
-	/* A sentence about bias or gaps of its own sampler; NULL: none. */
+	/* A sentence about bias or gaps of its own sampler or its stacks; NULL: none. */
 	const char *(*note)(const struct runtime_facts *facts);
 	/* Computes the reported values from the arguments read (PROBE_ARGUMENTS words); NULL: they
 	 * are the same. */
@@ -235,6 +239,8 @@ struct runtime {
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
 				 const char *text, uint32_t *kind);
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
+	/* The name of a pause without a known collector, from its PLACE_OPERATION. */
+	void (*operation_name)(const char *operation, char *out, size_t room);
 	/* Is a frame in the runtime's format (stack_events.h) of the runtime itself? NULL: none. */
 	bool (*is_own_frame)(uint64_t ip);
 	/* A type's usual name, from the text in its first sample; NULL: unchanged. */

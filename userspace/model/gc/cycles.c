@@ -34,6 +34,7 @@ void cycles_free(struct cycles *cycles)
 	durations_free(&cycles->minor);
 	durations_free(&cycles->major);
 	durations_free(&cycles->others);
+	durations_free(&cycles->around);
 	durations_free(&cycles->stops);
 	free(cycles->pauses);
 }
@@ -148,6 +149,21 @@ static struct durations *durations_of(struct cycles *cycles, uint64_t kind)
 	}
 }
 
+/* Such as a stop of all threads for a collection: only the rest of its time is not yet known. */
+static bool is_around(const struct open_gc *open)
+{
+	return open->pause.kind == GCPROF_GC_STOP && open->nested_ns;
+}
+
+static int note_kind(struct cycles *cycles, const struct open_gc *open, uint64_t ns)
+{
+	if (is_around(open))
+		return durations_add(&cycles->around, ns);
+	if (durations_add(durations_of(cycles, open->pause.kind), ns) < 0)
+		return -ENOMEM;
+	return gc_names_pause(&cycles->world->gc_names, &open->pause, ns);
+}
+
 /* Adds a collection with known begin and end to everything that counts pauses. */
 static int note_pause(struct cycles *cycles, struct thread *thread,
 		      const struct collection *collection, const struct open_gc *open, uint64_t end)
@@ -158,7 +174,7 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 	uint64_t reason = pause->reason < GC_REASONS ? pause->reason : 0;
 	struct window *window;
 
-	process->pauses++;
+	process->pauses += !is_around(open);
 	process->pause_ns += collection->pause_ns;
 	if (pause->reason < GC_NAMES_FIRST && (reason || pause->kind != GCPROF_GC_STOP)) {
 		gc->reasons[reason].count++;
@@ -170,8 +186,7 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 	window = timeline_at(&cycles->world->timeline, end);
 	if (collection->pause_ns > window->pause_max_ns)
 		window->pause_max_ns = collection->pause_ns;
-	if (durations_add(durations_of(cycles, pause->kind), collection->pause_ns) < 0 ||
-	    gc_names_pause(&cycles->world->gc_names, pause, collection->pause_ns) < 0 ||
+	if (note_kind(cycles, open, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
 	return add_pause(cycles, collection->process, pause->begin, end);
@@ -508,6 +523,7 @@ void cycles_finish(struct cycles *cycles)
 	durations_summarize(&cycles->minor, &gc->minor);
 	durations_summarize(&cycles->major, &gc->major);
 	durations_summarize(&cycles->others, &gc->others);
+	durations_summarize(&cycles->around, &gc->around);
 	durations_summarize(&cycles->stops, &gc->stops);
 	utilisation_fill(cycles->pauses, cycles->n_pauses, cycles->world->model->run.duration, gc);
 	gc->unpaired += cycles->open->count;

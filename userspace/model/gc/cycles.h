@@ -19,6 +19,7 @@ struct cycles {
 	struct open_gcs *open; /* in progress */
 	struct durations minor, major;
 	struct durations others; /* stops without a collection */
+	struct durations around; /* stops around other pauses, without those */
 	struct durations stops;  /* all stops */
 	struct pause *pauses;
 	size_t n_pauses, pauses_capacity;

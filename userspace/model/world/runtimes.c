@@ -41,13 +41,17 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 	return 0;
 }
 
-/* Is the function in the list, without its arguments or the name of a nested function? */
+/* Is the function in the list, without its arguments or the name of a nested function? "VM_G1*" is
+ * any that begins so. */
 static bool is_listed(const char *list, const char *function)
 {
 	while (list && *list) {
 		size_t size = strcspn(list, " ");
 
-		if (!strncmp(list, function, size) && strchr("(.", function[size]))
+		bool begins = size && list[size - 1] == '*';
+
+		if (!strncmp(list, function, size - begins) &&
+		    (begins || strchr("(.", function[size])))
 			return true;
 		list += size + (list[size] == ' ');
 	}

@@ -197,6 +197,7 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	facts = file->facts.runtime;
 	facts.is_unprepared = event->header.time <= process->begin ||
 			      !switches_write(arrival->switches);
+	facts.reports = file->attached > event->header.time ? file->attached : event->header.time;
 	if (facts.runtime && arrival->flow && flow_runtime(arrival->flow, event, &facts))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);

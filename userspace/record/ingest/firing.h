@@ -45,6 +45,10 @@ void places_put(struct places *places, struct event_header *event, uint16_t code
  * since? */
 bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said);
 
+/* The facts of a runtime (a valid number) as the process has it. */
+const struct runtime_facts *places_facts(const struct places *places, uint64_t process,
+					 uint32_t runtime);
+
 /* Copies a text of the firing to `out` as a string; returns that. */
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room);
 
@@ -56,5 +60,11 @@ void places_finish_cycles(struct places *places, uint64_t now);
 /* place_samples.c: samples. -EBADMSG, -ENOMEM; places_sample(): 1 if it is one. */
 int places_sample(struct places *places, struct firing *firing);
 int places_freed(struct places *places, const struct firing *firing);
+
+/* heaps.c: pauses and cycles of heaps. -EBADMSG, -ENOMEM. The other functions: as in places.h. */
+int heaps_event(struct places *places, const struct firing *firing);
+void heaps_advance(struct places *places, uint64_t now);
+void heaps_forget(struct places *places, uint64_t process, uint64_t time, bool ends);
+void heaps_finish(struct places *places, uint64_t now);
 
 #endif

@@ -10,37 +10,10 @@
 
 #include "firing.h"
 
-#define NAMES_MAX 64 /* per process */
-
-/* What is in progress in a heap. */
-struct heap {
-	struct event_header begin; /* of the pause; size 0: none */
-	bool reported;             /* its begin was, with this kind */
-	uint32_t kind;
-	uint64_t full; /* as reported by its begin */
-	uint64_t reason;
-	uint64_t pauses;                   /* so far */
-	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
-	bool swept;                        /* parts were reported after the collection */
-	uint64_t promoted;                 /* bytes, before the pause */
-	struct event_gc_cycle cycle;       /* cycle.began 0: none */
-	uint64_t coming;                   /* bytes in use before the next cycle */
-	uint64_t cycle_ended;              /* ns; 0: in progress */
-	uint64_t cycles;                   /* so far */
-};
-
 /* The runtime of a process. */
 struct known {
 	struct runtime_facts facts;
 	uint64_t since; /* when it was mapped, ns */
-};
-
-/* A process's own names of kinds and reasons of collections. */
-struct names {
-	uint64_t program;         /* when the process executed its program, ns; 0: unknown */
-	uint64_t said[NAMES_MAX]; /* time of the event that announced it, ns */
-	char own[NAMES_MAX][64];  /* number - GC_NAMES_FIRST */
-	size_t count;
 };
 
 int places_create(places_emit *emit, void *context, struct places **out)
@@ -94,280 +67,6 @@ const char *places_text(const struct firing *firing, size_t number, char *out, s
 	return out;
 }
 
-/* --- names of kinds and reasons ----------------------------------------------------------- */
-
-static struct names *names_of(struct places *places, uint64_t process)
-{
-	uint64_t *value = map_put(places->names, &process, NULL);
-
-	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
-	return value ? (struct names *)(uintptr_t)*value : NULL;
-}
-
-static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
-		      const char *text)
-{
-	struct {
-		struct event_gc_name event;
-		char text[sizeof(((struct names *)NULL)->own[0])];
-	} name = {.event = {.header = *like, .number = number}};
-
-	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
-	memcpy(name.text, text, name.event.name_size);
-	places_put(places, &name.event.header, EVENT_gc_name,
-		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
-}
-
-bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said)
-{
-	uint64_t process = event->process;
-	const uint64_t *value = map_get(places->names, &process);
-	uint64_t program = value && *value ? ((struct names *)(uintptr_t)*value)->program : 0;
-
-	return said < program && event->time >= program;
-}
-
-/* Announces a name that the process has. Returns its number. */
-static uint64_t announce(struct places *places, const struct event_header *like,
-			 struct names *names, size_t i)
-{
-	names->said[i] = like->time;
-	emit_name(places, like, GC_NAMES_FIRST + i, names->own[i]);
-	return GC_NAMES_FIRST + i;
-}
-
-/*
- * The number of this text in events of the process; a new text is announced first. 0: no text, or
- * too many. `text` is copied; NULL is allowed.
- */
-static uint64_t number_of(struct places *places, const struct event_header *like, const char *text)
-{
-	struct names *names = text && *text ? names_of(places, like->process) : NULL;
-
-	for (size_t i = 0; names && i < names->count; i++)
-		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
-			return places_is_stale(places, like, names->said[i])
-				       ? announce(places, like, names, i)
-				       : GC_NAMES_FIRST + i;
-	if (!names || names->count == NAMES_MAX)
-		return 0;
-	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
-	return announce(places, like, names, names->count++);
-}
-
-/* --- pauses ------------------------------------------------------------------------------- */
-
-/* The heap of the firing. NULL: no memory, or too many. */
-static struct heap *heap_of(struct places *places, const struct firing *firing)
-{
-	const struct place_key key = {firing->event->header.process, firing->values.of[VALUE_HEAP]};
-	uint64_t *value = map_get(places->heaps, &key);
-
-	if (!value && map_count(places->heaps) < PLACES_MAX)
-		value = map_put(places->heaps, &key, NULL);
-	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
-	return value ? (struct heap *)(uintptr_t)*value : NULL;
-}
-
-/* Reports the begin of a pause: at once, when the collecting thread is known, or at the pause's
- * end. */
-static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
-			 const char *text)
-{
-	struct event_gc_begin event = {.header = heap->begin};
-	const char *name = NULL;
-
-	if (heap->reported)
-		return;
-	if (firing->runtime->kind_name)
-		name = firing->runtime->kind_name(firing->facts, heap->full, text, &heap->kind);
-	event.heap = firing->values.of[VALUE_HEAP];
-	event.cycle = heap->pauses;
-	event.kind = heap->kind;
-	event.name = number_of(places, &heap->begin, name);
-	places_put(places, &event.header, EVENT_gc_begin, sizeof(event));
-	heap->reported = true;
-}
-
-/* Do reports on parts of the heap follow, which reveal the collecting thread? */
-static bool waits_for_parts(const struct firing *firing)
-{
-	for (size_t i = 0; i < firing->runtime->n_places; i++)
-		if (firing->runtime->places[i].report == PLACE_POOL_BEFORE)
-			return firing->place->flags & PLACE_PAUSES;
-	return false;
-}
-
-static void open_pause(const struct firing *firing, struct heap *heap)
-{
-	heap->begin = firing->event->header;
-	heap->reported = heap->swept = false;
-	heap->kind = GCPROF_GC_STOP;
-	heap->reason = 0;
-	heap->before = heap->after = heap->committed = 0;
-	heap->pauses++;
-}
-
-/* If the previous pause's end was lost, the new one ends it (bpf/pauses.h). */
-static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
-{
-	char text[64];
-
-	open_pause(firing, heap);
-	heap->full = firing->values.of[VALUE_KIND];
-	if (runtime_place_has(firing->place, VALUE_REASON))
-		heap->reason = firing->values.of[VALUE_REASON] + 1;
-	heap->promoted = firing->values.of[VALUE_PROMOTED];
-	places_text(firing, 0, text, sizeof(text));
-	if (!waits_for_parts(firing))
-		report_begin(places, firing, heap, *text ? text : NULL);
-	return 0;
-}
-
-/* Emits the end of the pause, with the sums of the parts and what `event` has already. */
-static void close_pause(struct places *places, const struct firing *firing, struct heap *heap,
-			struct event_gc_end *event)
-{
-	report_begin(places, firing, heap, NULL);
-	event->heap = firing->values.of[VALUE_HEAP];
-	event->cycle = heap->pauses;
-	event->kind = heap->kind;
-	event->heap_before += heap->before;
-	event->heap_after += heap->after;
-	event->heap_size += heap->committed;
-	event->rss_bytes = firing->event->rss_bytes;
-	event->late = 1; /* page faults are unknown */
-	if (heap->reason && firing->runtime->reason_name)
-		event->reason =
-			number_of(places, &event->header,
-				  firing->runtime->reason_name(firing->facts, heap->reason - 1));
-	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
-	heap->begin.size = 0;
-}
-
-static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
-{
-	struct event_gc_end event = {.header = firing->event->header,
-				     .heap_before = firing->values.of[VALUE_BEFORE],
-				     .heap_after = firing->values.of[VALUE_USED],
-				     .heap_size = firing->values.of[VALUE_SIZE],
-				     .unreachable = firing->values.of[VALUE_UNREACHABLE]};
-
-	if (!heap->begin.size)
-		return 0;
-	if (firing->values.of[VALUE_TIME] >= heap->begin.time &&
-	    firing->values.of[VALUE_TIME] < event.header.time)
-		event.header.time = firing->values.of[VALUE_TIME];
-	/* It only grows, unless the program lies. */
-	if (runtime_place_has(firing->place, VALUE_PROMOTED) &&
-	    firing->values.of[VALUE_PROMOTED] >= heap->promoted) {
-		event.has_stats = 1;
-		event.stats.promoted_bytes = firing->values.of[VALUE_PROMOTED] - heap->promoted;
-	}
-	close_pause(places, firing, heap, &event);
-	return 0;
-}
-
-/* Another collection begins in the same pause, such as a full one because the young one was not
- * enough: each has a pause of its own. */
-static void next_collection(struct places *places, const struct firing *firing, struct heap *heap)
-{
-	struct event_gc_end event = {.header = firing->event->header};
-
-	close_pause(places, firing, heap, &event);
-	open_pause(firing, heap);
-}
-
-/* Which sum a part belongs to that is reported outside of pauses: before a cycle, during it, or
- * right after its end. */
-static uint64_t *cycle_sum(struct heap *heap, bool after)
-{
-	if (after)
-		return &heap->cycle.heap_after;
-	return heap->cycle.began && !heap->cycle_ended ? &heap->cycle.heap_before : &heap->coming;
-}
-
-static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
-{
-	char collector[64], part[64];
-
-	places_text(firing, 0, collector, sizeof(collector));
-	places_text(firing, 1, part, sizeof(part));
-	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
-		return 0;
-	if (heap->begin.size && heap->swept && !after)
-		next_collection(places, firing, heap);
-	if (heap->begin.size)
-		report_begin(places, firing, heap, collector);
-	else
-		*cycle_sum(heap, after) += firing->values.of[VALUE_USED];
-	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
-	heap->swept = after;
-	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
-	return 0;
-}
-
-/* --- cycles ------------------------------------------------------------------------------- */
-
-/* Emits a cycle that ended, or that ends `now` because nothing reports its end. */
-static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, bool unfinished)
-{
-	struct event_gc_cycle event = heap->cycle;
-
-	if (!event.began)
-		return;
-	event.header.time = heap->cycle_ended ? heap->cycle_ended : now;
-	event.unfinished = unfinished && !heap->cycle_ended;
-	heap->cycle.began = heap->cycle_ended = 0;
-	places_put(places, &event.header, EVENT_gc_cycle, sizeof(event));
-}
-
-/* The reason, if the place reports it; else 0. */
-static uint64_t reason_number(struct places *places, const struct firing *firing)
-{
-	const char *name = NULL;
-
-	if (runtime_place_has(firing->place, VALUE_REASON) && firing->runtime->reason_name)
-		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
-	return number_of(places, &firing->event->header, name);
-}
-
-static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
-{
-	const struct event_header *header = &firing->event->header;
-
-	/* Where nothing reports its end, the next cycle's begin ends it. */
-	cycle_emit(places, heap, header->time, false);
-	heap->cycle = (struct event_gc_cycle){.header = *header,
-					      .heap = firing->values.of[VALUE_HEAP],
-					      .cycle = ++heap->cycles,
-					      .began = header->time,
-					      .heap_before =
-						      firing->values.of[VALUE_USED] + heap->coming};
-	heap->coming = 0;
-	heap->cycle.name = number_of(places, header, firing->place->title);
-	heap->cycle.reason = reason_number(places, firing);
-	return 0;
-}
-
-static int cycle_end(struct places *places, const struct firing *firing, struct heap *heap)
-{
-	if (!heap->cycle.began)
-		return 0;
-	if (runtime_place_has(firing->place, VALUE_USED))
-		heap->cycle.heap_after = firing->values.of[VALUE_USED];
-	heap->cycle.live = firing->values.of[VALUE_LIVE];
-	if (!heap->cycle.reason)
-		heap->cycle.reason = reason_number(places, firing);
-	heap->cycle_ended = firing->event->header.time;
-	/* The later reports on parts of the heap have nothing to add. */
-	if (heap->cycle.heap_after)
-		cycle_emit(places, heap, heap->cycle_ended, false);
-	return 0;
-}
-
 /* --- firings ------------------------------------------------------------------------------ */
 
 /* Takes the texts and what follows them; false if they are incomplete. */
@@ -399,34 +98,6 @@ static void take_values(struct firing *firing)
 					 &firing->values);
 }
 
-struct finish {
-	struct places *places;
-	uint64_t now;
-	uint64_t process; /* that ends, or executes another program; else 0 */
-	bool ends;
-};
-
-/* Reports so soon after the end of a cycle belong to it. */
-#define CYCLE_TAIL_NS UINT64_C(20000000)
-
-static bool flush_heap(void *context, const void *key, uint64_t *value)
-{
-	struct heap *heap = (struct heap *)(uintptr_t)*value;
-	const struct finish *finish = context;
-
-	(void)key;
-	if (heap && heap->cycle_ended && heap->cycle_ended + CYCLE_TAIL_NS < finish->now)
-		cycle_emit(finish->places, heap, finish->now, false);
-	return true;
-}
-
-void places_advance(struct places *places, uint64_t now)
-{
-	struct finish finish = {places, now, 0, false};
-
-	map_filter(places->heaps, flush_heap, &finish);
-}
-
 static int thread_name(struct places *places, const struct firing *firing)
 {
 	struct {
@@ -443,50 +114,25 @@ static int thread_name(struct places *places, const struct firing *firing)
 
 static int act(struct places *places, struct firing *firing)
 {
-	struct heap *heap = NULL;
-
-	if (firing->place->report == PLACE_SAMPLE)
-		return places_sample(places, firing);
-	if (firing->place->report == PLACE_FREED)
-		return places_freed(places, firing);
-	if (firing->place->report == PLACE_THREAD)
-		return thread_name(places, firing);
-	heap = heap_of(places, firing);
-	if (!heap)
-		return -ENOMEM;
 	switch (firing->place->report) {
-	case PLACE_PAUSE_BEGIN:
-		return pause_begin(places, firing, heap);
-	case PLACE_PAUSE_END:
-		return pause_end(places, firing, heap);
-	case PLACE_POOL_BEFORE:
-		return pool(places, firing, heap, false);
-	case PLACE_POOL_AFTER:
-		return pool(places, firing, heap, true);
-	case PLACE_REASON:
-		heap->reason = firing->values.of[VALUE_REASON] + 1;
-		return 0;
-	case PLACE_CYCLE_BEGIN:
-		return cycle_begin(places, firing, heap);
-	case PLACE_CYCLE_USED:
-		heap->cycle.heap_after = firing->values.of[VALUE_USED];
-		return 0;
-	case PLACE_CYCLE_END:
-		return cycle_end(places, firing, heap);
+	case PLACE_SAMPLE:
+		return places_sample(places, firing);
+	case PLACE_FREED:
+		return places_freed(places, firing);
+	case PLACE_THREAD:
+		return thread_name(places, firing);
 	default:
-		return -EBADMSG;
+		return heaps_event(places, firing);
 	}
 }
 
-static const struct runtime_facts *facts_of(const struct places *places,
-					    const struct event_place *event)
+const struct runtime_facts *places_facts(const struct places *places, uint64_t process,
+					 uint32_t runtime)
 {
-	uint64_t process = event->header.process;
 	const uint64_t *value = map_get(places->runtimes, &process);
 	const struct known *known = value ? (const struct known *)(uintptr_t)*value : NULL;
 
-	return known && known->facts.runtime == event->runtime ? &known->facts
-							       : &places->latest[event->runtime];
+	return known && known->facts.runtime == runtime ? &known->facts : &places->latest[runtime];
 }
 
 /* Copies a text, or NULL, to *at, padded. Returns its length. */
@@ -531,6 +177,8 @@ int places_runtime(struct places *places, const struct event_header *header,
 	if (!value || !*value)
 		return -ENOMEM;
 	known = (struct known *)(uintptr_t)*value;
+	/* The time alone makes no other runtime. */
+	known->facts.reports = facts->reports;
 	is_new = memcmp(&known->facts, facts, sizeof(*facts)) != 0;
 	*known = (struct known){*facts, header->time};
 	places->latest[facts->runtime] = *facts;
@@ -550,42 +198,31 @@ int places_event(struct places *places, const struct event_place *event, size_t 
 	    !take_tail(&firing, size))
 		return -EBADMSG;
 	firing.place = &firing.runtime->places[event->place];
-	firing.facts = facts_of(places, event);
+	firing.facts = places_facts(places, event->header.process, event->runtime);
 	take_values(&firing);
 	return act(places, &firing);
 }
 
+struct end {
+	uint64_t process; /* that ends, or executes another program */
+	uint64_t time;    /* ns */
+	bool ends;
+};
+
 static bool is_other(void *context, const void *key, uint64_t *value)
 {
-	const struct finish *finish = context;
+	const struct end *end = context;
 
 	(void)value;
-	return ((const struct place_key *)key)->process != finish->process;
+	return ((const struct place_key *)key)->process != end->process;
 }
 
 /* Is the type of another process, or did the program that is executed announce it? */
 static bool is_other_type(void *context, const void *key, uint64_t *value)
 {
-	const struct finish *finish = context;
+	const struct end *end = context;
 
-	return is_other(context, key, value) || (!finish->ends && *value >= finish->now);
-}
-
-/* Its cycle ends with the program. Of the next one, events may have come already. */
-static bool is_other_heap(void *context, const void *key, uint64_t *value)
-{
-	const struct finish *finish = context;
-	struct heap *heap = (struct heap *)(uintptr_t)*value;
-
-	if (is_other(context, key, value))
-		return true;
-	if (heap && !finish->ends &&
-	    (heap->begin.time >= finish->now || heap->cycle.began >= finish->now))
-		return true;
-	if (heap)
-		cycle_emit(finish->places, heap, finish->now, true);
-	free(heap);
-	return false;
+	return is_other(context, key, value) || (!end->ends && *value >= end->time);
 }
 
 static void forget(struct map *map, uint64_t process)
@@ -600,38 +237,27 @@ static void forget(struct map *map, uint64_t process)
 
 void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends)
 {
-	struct finish finish = {places, time, process, ends};
-	const uint64_t *value = map_get(places->runtimes, &finish.process);
+	struct end end = {process, time, ends};
+	const uint64_t *value = map_get(places->runtimes, &end.process);
 	const struct known *known = value ? (const struct known *)(uintptr_t)*value : NULL;
-	struct names *names = known && !ends ? names_of(places, process) : NULL;
 
 	places_end_cycles(places, process, time, ends);
-	if (map_count(places->heaps))
-		map_filter(places->heaps, is_other_heap, &finish);
-	map_filter(places->counters, is_other, &finish);
-	map_filter(places->types, is_other_type, &finish);
-	if (names)
-		names->program = time;
+	heaps_forget(places, process, time, ends);
+	map_filter(places->counters, is_other, &end);
+	map_filter(places->types, is_other_type, &end);
 	if (ends)
 		forget(places->names, process);
 	if (ends || (known && known->since < time))
 		forget(places->runtimes, process);
 }
 
-static bool finish_heap(void *context, const void *key, uint64_t *value)
+void places_advance(struct places *places, uint64_t now)
 {
-	struct finish *finish = context;
-
-	(void)key;
-	if (*value)
-		cycle_emit(finish->places, (struct heap *)(uintptr_t)*value, finish->now, true);
-	return true;
+	heaps_advance(places, now);
 }
 
 void places_finish(struct places *places, uint64_t now)
 {
-	struct finish finish = {places, now, 0, true};
-
-	map_filter(places->heaps, finish_heap, &finish);
+	heaps_finish(places, now);
 	places_finish_cycles(places, now);
 }

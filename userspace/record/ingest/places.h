@@ -39,7 +39,7 @@ void places_forget(struct places *places, uint32_t process, uint64_t time, bool 
 /* To be called regularly: emits ended cycles. `now`: ns. */
 void places_advance(struct places *places, uint64_t now);
 
-/* The recording ends: emits unfinished cycles. */
+/* The recording ends: emits unfinished cycles, and the ends of pauses in progress. */
 void places_finish(struct places *places, uint64_t now);
 
 #endif

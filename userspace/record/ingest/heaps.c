@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* heaps.c: turns firings of probed locations into events of pauses and cycles. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firing.h"
+#include "places.h"
+
+#define NAMES_MAX 64 /* per process */
+
+/* What is in progress in a heap. */
+struct heap {
+	const struct runtime *runtime;
+	struct event_header begin; /* of the pause; size 0: none */
+	bool reported;             /* its begin was, with this kind */
+	uint32_t kind;
+	uint64_t full; /* as reported by its begin */
+	uint64_t reason;
+	uint64_t pauses;                   /* so far */
+	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
+	bool swept;                        /* parts were reported after the collection */
+	uint64_t promoted;                 /* bytes, before the pause */
+	/* Of parts reported outside of pauses and cycles: both may have begun before the recording.
+	 */
+	char collector[64];
+	struct event_gc_cycle cycle; /* cycle.began 0: none */
+	uint64_t cycle_ended;        /* ns; 0: in progress */
+	uint64_t cycles;             /* so far */
+};
+
+/* A process's own names of kinds and reasons of collections. */
+struct names {
+	uint64_t program;         /* when the process executed its program, ns; 0: unknown */
+	uint64_t said[NAMES_MAX]; /* time of the event that announced it, ns */
+	char own[NAMES_MAX][64];  /* number - GC_NAMES_FIRST */
+	size_t count;
+	/* What its threads are stopped for, in the pause of this heap and those inside. "": unknown
+	 */
+	char operation[64];
+	uint64_t operation_heap;
+	uint64_t before; /* pauses that began before their places reported */
+};
+
+/* --- names of kinds and reasons ----------------------------------------------------------- */
+
+static struct names *names_of(struct places *places, uint64_t process)
+{
+	uint64_t *value = map_put(places->names, &process, NULL);
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
+	return value ? (struct names *)(uintptr_t)*value : NULL;
+}
+
+static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
+		      const char *text)
+{
+	struct {
+		struct event_gc_name event;
+		char text[sizeof(((struct names *)NULL)->own[0])];
+	} name = {.event = {.header = *like, .number = number}};
+
+	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
+	memcpy(name.text, text, name.event.name_size);
+	places_put(places, &name.event.header, EVENT_gc_name,
+		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
+}
+
+bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said)
+{
+	uint64_t process = event->process;
+	const uint64_t *value = map_get(places->names, &process);
+	uint64_t program = value && *value ? ((struct names *)(uintptr_t)*value)->program : 0;
+
+	return said < program && event->time >= program;
+}
+
+/* Announces a name that the process has. Returns its number. */
+static uint64_t announce(struct places *places, const struct event_header *like,
+			 struct names *names, size_t i)
+{
+	names->said[i] = like->time;
+	emit_name(places, like, GC_NAMES_FIRST + i, names->own[i]);
+	return GC_NAMES_FIRST + i;
+}
+
+/*
+ * The number of this text in events of the process; a new text is announced first. 0: no text, or
+ * too many. `text` is copied; NULL is allowed.
+ */
+static uint64_t number_of(struct places *places, const struct event_header *like, const char *text)
+{
+	struct names *names = text && *text ? names_of(places, like->process) : NULL;
+
+	for (size_t i = 0; names && i < names->count; i++)
+		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
+			return places_is_stale(places, like, names->said[i])
+				       ? announce(places, like, names, i)
+				       : GC_NAMES_FIRST + i;
+	if (!names || names->count == NAMES_MAX)
+		return 0;
+	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
+	return announce(places, like, names, names->count++);
+}
+
+/* --- pauses ------------------------------------------------------------------------------- */
+
+/* The heap with this number; NULL: no memory, or too many. */
+static struct heap *heap_at(struct places *places, const struct firing *firing, uint64_t number)
+{
+	const struct place_key key = {firing->event->header.process, number};
+	uint64_t *value = map_get(places->heaps, &key);
+
+	if (!value && map_count(places->heaps) < PLACES_MAX)
+		value = map_put(places->heaps, &key, NULL);
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
+	return value ? (struct heap *)(uintptr_t)*value : NULL;
+}
+
+/* The name of a pause without a known collector, from what its threads are stopped for. */
+static const char *operation_name(struct places *places, const struct firing *firing, char *out,
+				  size_t room)
+{
+	const struct names *names = names_of(places, firing->event->header.process);
+
+	if (!names || !names->operation[0] || !firing->runtime->operation_name ||
+	    names->operation_heap == firing->values.of[VALUE_HEAP])
+		return NULL;
+	firing->runtime->operation_name(names->operation, out, room);
+	return out;
+}
+
+/* Reports the begin of a pause: at once, when the collecting thread is known, or at the pause's
+ * end. */
+static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
+			 const char *collector)
+{
+	struct event_gc_begin event = {.header = heap->begin};
+	const char *name = NULL, *operation;
+	char text[64];
+
+	if (heap->reported)
+		return;
+	if (firing->runtime->kind_name)
+		name = firing->runtime->kind_name(firing->facts, heap->full, collector,
+						  &heap->kind);
+	operation = collector ? NULL : operation_name(places, firing, text, sizeof(text));
+	event.heap = firing->values.of[VALUE_HEAP];
+	event.cycle = heap->pauses;
+	event.kind = heap->kind;
+	event.name = number_of(places, &heap->begin, operation ? operation : name);
+	places_put(places, &event.header, EVENT_gc_begin, sizeof(event));
+	heap->reported = true;
+}
+
+/* Do reports on parts of the heap follow, which reveal the collecting thread? */
+static bool waits_for_parts(const struct firing *firing)
+{
+	for (size_t i = 0; i < firing->runtime->n_places; i++)
+		if (firing->runtime->places[i].report == PLACE_POOL_BEFORE)
+			return firing->place->flags & PLACE_PAUSES;
+	return false;
+}
+
+static void open_pause(const struct firing *firing, struct heap *heap)
+{
+	heap->runtime = firing->runtime;
+	heap->begin = firing->event->header;
+	heap->reported = heap->swept = false;
+	heap->kind = GCPROF_GC_STOP;
+	heap->reason = 0;
+	heap->before = heap->after = heap->committed = 0;
+	heap->pauses++;
+}
+
+/* If the previous pause's end was lost, the new one ends it (bpf/pauses.h). */
+static int pause_begin(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	char text[64];
+
+	open_pause(firing, heap);
+	heap->full = firing->values.of[VALUE_KIND];
+	if (runtime_place_has(firing->place, VALUE_REASON))
+		heap->reason = firing->values.of[VALUE_REASON] + 1;
+	heap->promoted = firing->values.of[VALUE_PROMOTED];
+	places_text(firing, 0, text, sizeof(text));
+	if (!waits_for_parts(firing))
+		report_begin(places, firing, heap, *text ? text : NULL);
+	return 0;
+}
+
+/* Why the pause was: as reported in it, or what its threads were stopped for, which is over then.
+ */
+static uint64_t pause_reason(struct places *places, const struct firing *firing,
+			     const struct heap *heap, const struct event_header *like)
+{
+	struct names *names = names_of(places, like->process);
+	uint64_t number;
+
+	if (heap->reason && firing->runtime->reason_name)
+		return number_of(places, like,
+				 firing->runtime->reason_name(firing->facts, heap->reason - 1));
+	if (!names || names->operation_heap != firing->values.of[VALUE_HEAP])
+		return 0;
+	number = number_of(places, like, names->operation);
+	names->operation[0] = '\0';
+	return number;
+}
+
+/* Emits the end of the pause, with the sums of the parts and what `event` has already. */
+static void close_pause(struct places *places, const struct firing *firing, struct heap *heap,
+			struct event_gc_end *event)
+{
+	report_begin(places, firing, heap, NULL);
+	event->heap = firing->values.of[VALUE_HEAP];
+	event->cycle = heap->pauses;
+	event->kind = heap->kind;
+	event->heap_before += heap->before;
+	event->heap_after += heap->after;
+	event->heap_size += heap->committed;
+	event->rss_bytes = firing->event->rss_bytes;
+	event->late = 1; /* page faults are unknown */
+	event->reason = pause_reason(places, firing, heap, &event->header);
+	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
+	heap->begin.size = 0;
+}
+
+/*
+ * The first end that a running program reports may be that of a pause that began before: it counts
+ * since its places report. A later one was around it, so it began before that.
+ */
+static void begin_before(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	const struct heap parts = *heap;
+	struct names *names = names_of(places, firing->event->header.process);
+
+	if (!names || heap->pauses || !firing->facts->is_unprepared || !firing->facts->reports ||
+	    firing->facts->reports >= firing->event->header.time)
+		return;
+	open_pause(firing, heap);
+	heap->begin.time = firing->facts->reports - names->before++;
+	heap->after = parts.after;
+	heap->committed = parts.committed;
+	heap->reason = parts.reason;
+	report_begin(places, firing, heap, parts.collector[0] ? parts.collector : NULL);
+}
+
+static int pause_end(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	struct event_gc_end event = {.header = firing->event->header,
+				     .heap_before = firing->values.of[VALUE_BEFORE],
+				     .heap_after = firing->values.of[VALUE_USED],
+				     .heap_size = firing->values.of[VALUE_SIZE],
+				     .unreachable = firing->values.of[VALUE_UNREACHABLE]};
+
+	if (!heap->begin.size)
+		begin_before(places, firing, heap);
+	if (!heap->begin.size)
+		return 0;
+	if (firing->values.of[VALUE_TIME] >= heap->begin.time &&
+	    firing->values.of[VALUE_TIME] < event.header.time)
+		event.header.time = firing->values.of[VALUE_TIME];
+	/* It only grows, unless the program lies. */
+	if (runtime_place_has(firing->place, VALUE_PROMOTED) &&
+	    firing->values.of[VALUE_PROMOTED] >= heap->promoted) {
+		event.has_stats = 1;
+		event.stats.promoted_bytes = firing->values.of[VALUE_PROMOTED] - heap->promoted;
+	}
+	close_pause(places, firing, heap, &event);
+	return 0;
+}
+
+/* Another collection begins in the same pause, such as a full one because the young one was not
+ * enough: each has a pause of its own. */
+static void next_collection(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	struct event_gc_end event = {.header = firing->event->header};
+
+	close_pause(places, firing, heap, &event);
+	open_pause(firing, heap);
+}
+
+static int operation(struct places *places, const struct firing *firing, const struct heap *heap)
+{
+	struct names *names = names_of(places, firing->event->header.process);
+
+	/* Others run while the program does. */
+	if (!names || !heap->begin.size)
+		return names ? 0 : -ENOMEM;
+	names->operation_heap = firing->values.of[VALUE_HEAP];
+	if (firing->place->title)
+		snprintf(names->operation, sizeof(names->operation), "%s", firing->place->title);
+	else
+		places_text(firing, 0, names->operation, sizeof(names->operation));
+	return 0;
+}
+
+/* --- cycles ------------------------------------------------------------------------------- */
+
+/* Emits a cycle that ended, or that ends `now` because nothing reports its end. */
+static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, bool unfinished)
+{
+	struct event_gc_cycle event = heap->cycle;
+
+	if (!event.began)
+		return;
+	event.header.time = heap->cycle_ended ? heap->cycle_ended : now;
+	event.unfinished = unfinished && !heap->cycle_ended;
+	heap->cycle.began = heap->cycle_ended = 0;
+	places_put(places, &event.header, EVENT_gc_cycle, sizeof(event));
+}
+
+/* The reason, if the place reports it; else 0. */
+static uint64_t reason_number(struct places *places, const struct firing *firing)
+{
+	const char *name = NULL;
+
+	if (runtime_place_has(firing->place, VALUE_REASON) && firing->runtime->reason_name)
+		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
+	return number_of(places, &firing->event->header, name);
+}
+
+/* A cycle begins, the `number`th of its heap. */
+static void open_cycle(struct places *places, const struct firing *firing, struct heap *heap,
+		       uint64_t number)
+{
+	const struct event_header *header = &firing->event->header;
+
+	/* Where nothing reports its end, the next cycle's begin ends it. */
+	cycle_emit(places, heap, header->time, false);
+	heap->cycle = (struct event_gc_cycle){.header = *header,
+					      .heap = firing->values.of[VALUE_HEAP],
+					      .cycle = number,
+					      .began = header->time};
+}
+
+static int cycle_begin(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	open_cycle(places, firing, heap, ++heap->cycles);
+	heap->cycle.heap_before = firing->values.of[VALUE_USED];
+	heap->cycle.name = number_of(places, &firing->event->header, firing->place->title);
+	heap->cycle.reason = reason_number(places, firing);
+	return 0;
+}
+
+static int cycle_end(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	if (!heap->cycle.began)
+		return 0;
+	if (runtime_place_has(firing->place, VALUE_USED))
+		heap->cycle.heap_after = firing->values.of[VALUE_USED];
+	heap->cycle.live = firing->values.of[VALUE_LIVE];
+	if (!heap->cycle.reason)
+		heap->cycle.reason = reason_number(places, firing);
+	heap->cycle_ended = firing->event->header.time;
+	/* The later reports on parts of the heap have nothing to add. */
+	if (heap->cycle.heap_after)
+		cycle_emit(places, heap, heap->cycle_ended, false);
+	return 0;
+}
+
+/* --- parts of the heap -------------------------------------------------------------------- */
+
+/* Is it a report of the thread that has stopped the others? */
+static bool is_pausing(const struct firing *firing, const struct heap *heap)
+{
+	return heap->begin.size && heap->begin.tid == firing->event->header.tid;
+}
+
+/*
+ * Where reports on parts of the heap belong that come outside of pauses. With a cycle in progress
+ * that functions report, or that has just ended, it is that. Otherwise they make a cycle, one in
+ * each thread: a minor one may come and go during a major one.
+ */
+static struct heap *cycle_of(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	if (heap->cycle.began)
+		return heap;
+	return heap_at(places, firing,
+		       firing->values.of[VALUE_HEAP] | (uint64_t)firing->event->header.tid << 32);
+}
+
+static void part_before(struct places *places, const struct firing *firing, struct heap *heap,
+			struct heap *own, const char *collector)
+{
+	const char *name = collector;
+	uint32_t kind = 0;
+
+	if (own != heap && (!own->cycle.began || own->cycle_ended)) {
+		open_cycle(places, firing, own, ++heap->cycles);
+		if (firing->runtime->kind_name)
+			name = firing->runtime->kind_name(firing->facts, 0, collector, &kind);
+		own->cycle.name = number_of(places, &firing->event->header, name);
+	}
+	own->cycle.heap_before += firing->values.of[VALUE_USED];
+}
+
+static void part_after(const struct firing *firing, struct heap *heap, struct heap *own,
+		       const char *collector)
+{
+	if (own->cycle.began) {
+		own->cycle.heap_after += firing->values.of[VALUE_USED];
+		if (own != heap)
+			own->cycle_ended = firing->event->header.time;
+		return;
+	}
+	snprintf(heap->collector, sizeof(heap->collector), "%s", collector);
+	heap->after += firing->values.of[VALUE_USED];
+	heap->committed += firing->values.of[VALUE_SIZE];
+}
+
+static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
+{
+	char collector[64], part[64];
+	struct heap *own;
+
+	places_text(firing, 0, collector, sizeof(collector));
+	places_text(firing, 1, part, sizeof(part));
+	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
+		return 0;
+	if (!is_pausing(firing, heap)) {
+		own = cycle_of(places, firing, heap);
+		if (own && after)
+			part_after(firing, heap, own, collector);
+		else if (own)
+			part_before(places, firing, heap, own, collector);
+		return own ? 0 : -ENOMEM;
+	}
+	if (heap->swept && !after)
+		next_collection(places, firing, heap);
+	report_begin(places, firing, heap, collector);
+	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
+	heap->swept = after;
+	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
+	return 0;
+}
+
+static int reason(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	struct heap *own = is_pausing(firing, heap) ? NULL : cycle_of(places, firing, heap);
+
+	if (own && own->cycle.began && !own->cycle_ended) {
+		if (!own->cycle.reason)
+			own->cycle.reason = reason_number(places, firing);
+	} else {
+		heap->reason = firing->values.of[VALUE_REASON] + 1;
+	}
+	return 0;
+}
+
+/* --- firings ------------------------------------------------------------------------------ */
+
+int heaps_event(struct places *places, const struct firing *firing)
+{
+	struct heap *heap = heap_at(places, firing, firing->values.of[VALUE_HEAP]);
+
+	if (!heap)
+		return -ENOMEM;
+	switch (firing->place->report) {
+	case PLACE_PAUSE_BEGIN:
+		return pause_begin(places, firing, heap);
+	case PLACE_PAUSE_END:
+		return pause_end(places, firing, heap);
+	case PLACE_POOL_BEFORE:
+		return pool(places, firing, heap, false);
+	case PLACE_POOL_AFTER:
+		return pool(places, firing, heap, true);
+	case PLACE_REASON:
+		return reason(places, firing, heap);
+	case PLACE_OPERATION:
+		return operation(places, firing, heap);
+	case PLACE_CYCLE_BEGIN:
+		return cycle_begin(places, firing, heap);
+	case PLACE_CYCLE_USED:
+		heap->cycle.heap_after = firing->values.of[VALUE_USED];
+		return 0;
+	case PLACE_CYCLE_END:
+		return cycle_end(places, firing, heap);
+	default:
+		return -EBADMSG;
+	}
+}
+
+struct finish {
+	struct places *places;
+	uint64_t now;
+	uint64_t process; /* that ends, or executes another program; else 0 */
+	bool ends;
+};
+
+/* Reports so soon after the end of a cycle belong to it. */
+#define CYCLE_TAIL_NS UINT64_C(20000000)
+
+static bool flush_heap(void *context, const void *key, uint64_t *value)
+{
+	struct heap *heap = (struct heap *)(uintptr_t)*value;
+	const struct finish *finish = context;
+
+	(void)key;
+	if (heap && heap->cycle_ended && heap->cycle_ended + CYCLE_TAIL_NS < finish->now)
+		cycle_emit(finish->places, heap, finish->now, false);
+	return true;
+}
+
+void heaps_advance(struct places *places, uint64_t now)
+{
+	struct finish finish = {places, now, 0, true};
+
+	map_filter(places->heaps, flush_heap, &finish);
+}
+
+/* Its cycle ends with the program. Of the next one, events may have come already. */
+static bool is_other_heap(void *context, const void *key, uint64_t *value)
+{
+	const struct finish *finish = context;
+	struct heap *heap = (struct heap *)(uintptr_t)*value;
+
+	if (((const struct place_key *)key)->process != finish->process)
+		return true;
+	if (heap && !finish->ends &&
+	    (heap->begin.time >= finish->now || heap->cycle.began >= finish->now))
+		return true;
+	if (heap)
+		cycle_emit(finish->places, heap, finish->now, true);
+	free(heap);
+	return false;
+}
+
+void heaps_forget(struct places *places, uint64_t process, uint64_t time, bool ends)
+{
+	struct finish finish = {places, time, process, ends};
+	struct names *names =
+		!ends && map_get(places->runtimes, &process) ? names_of(places, process) : NULL;
+
+	if (map_count(places->heaps))
+		map_filter(places->heaps, is_other_heap, &finish);
+	if (names)
+		names->program = time;
+}
+
+/* A pause in progress counts up to now. */
+static void finish_pause(struct places *places, uint64_t number, struct heap *heap, uint64_t now)
+{
+	const struct event_place last = {.header = heap->begin};
+	struct firing firing = {
+		.event = &last,
+		.runtime = heap->runtime,
+		.facts = places_facts(places, heap->begin.process, heap->runtime->id)};
+	struct event_gc_end event = {.header = heap->begin};
+
+	firing.values.of[VALUE_HEAP] = number;
+	event.header.time = now;
+	close_pause(places, &firing, heap, &event);
+}
+
+/* The pause that began last. */
+struct innermost {
+	struct heap *heap;
+	uint64_t number;
+};
+
+static bool find_innermost(void *context, const void *key, uint64_t *value)
+{
+	struct heap *heap = (struct heap *)(uintptr_t)*value;
+	struct innermost *found = context;
+
+	if (heap && heap->begin.size &&
+	    (!found->heap || heap->begin.time >= found->heap->begin.time))
+		*found = (struct innermost){heap, ((const struct place_key *)key)->number};
+	return true;
+}
+
+static bool finish_cycle(void *context, const void *key, uint64_t *value)
+{
+	const struct finish *finish = context;
+
+	(void)key;
+	if (*value)
+		cycle_emit(finish->places, (struct heap *)(uintptr_t)*value, finish->now, true);
+	return true;
+}
+
+void heaps_finish(struct places *places, uint64_t now)
+{
+	struct finish finish = {places, now, 0, true};
+	struct innermost last;
+
+	map_filter(places->heaps, finish_cycle, &finish);
+	do {
+		last = (struct innermost){NULL, 0};
+		map_filter(places->heaps, find_innermost, &last);
+		if (last.heap)
+			finish_pause(places, last.number, last.heap, now);
+	} while (last.heap);
+}
