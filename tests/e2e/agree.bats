@@ -295,9 +295,13 @@ profiler_off() { # NAME STRATEGY KEY UNIT
 		profiler_off "$name" native-allocations alloc_total_bytes 1 >bytes.off
 		[ "$(jq '.functions | length' shown.json)" -gt 5 ]
 		profiler-cli counter list >counters
+		profiler-cli profile info --json --all >info.json
 		profiler-cli stop >/dev/null
 		same "$name: time" "$(cat time.off)" "[]"
 		same "$name: bytes" "$(cat bytes.off)" "[]"
 		grep -q 'Heap used' counters
+		jq -n -e --slurpfile info info.json --slurpfile report "$name.report" '
+			([$info[0].processes[].cpuMs] | add) as $shown | ([$report[0].threads[].cpu_ns] | add / 1e6) as $wanted |
+			[$shown, $wanted] | debug | .[0] > 0.99 * $wanted and .[0] < 1.01 * $wanted'
 	done
 }

@@ -87,6 +87,26 @@ unnoticed() { # ROWS PROFILE
 	done
 }
 
+# Sums over the rows of the graph of each thread that had at least 20 ms, and what the report says.
+graphs() { # NAME
+	jq -r --slurpfile report "$1.report" '.threads[] | select(.samples.weightType == "tracing-ms") | . as $thread |
+		($report[0].threads[] | select(.tid == $thread.tid) | .cpu_ns) as $wanted | select($wanted > 2e7) |
+		"\(.tid) \(.samples.threadCPUDelta | add) \($wanted)"' "$1.json"
+}
+
+@test "activity graphs hold the CPU time of each thread, and none that is of no thread" {
+	"$GCPROF" record --off-cpu --faults -o off.data -- "$WORKLOADS/known" --burn-ms 100 >/dev/null 2>off.log
+	"$GCPROF" report --json off.data >off.report
+	"$GCPROF" export -o - off.data 2>/dev/null | zcat >off.json
+	for name in known lisp off; do
+		graphs "$name" >sums
+		cat sums
+		awk '$2 < 0.99 * $3 || $2 > 1.01 * $3 { exit 1 } END { exit NR < 1 }' sums
+		same "$name others" "$(jq -c '[.threads[].samples | select(.weightType != "tracing-ms") | .threadCPUDelta]
+			| unique' "$name.json")" "[null]"
+	done
+}
+
 @test "allocated bytes are the report's everywhere" {
 	for name in known lisp; do
 		wanted=$(jq .alloc.bytes.estimate "$name.report")

@@ -122,18 +122,36 @@ def check_shared($categories):
 	fault(.stringArray | any(type != "string"); "stringArray: not all are strings"),
 	(.stringArray | unique_rows("stringArray"));
 
-def check_samples($stacks; $last; $where):
-	table(["stack", "time", "weight", "threadCPUDelta"]; $where),
+# Whether each sample ends in what counts as idle.
+def idle($shared; $categories): ($categories | map(.name) | index("Idle")) as $idle |
+	[.stack[] | $shared.frameTable.category[$shared.stackTable.frame[.]? // 0] == $idle];
+
+# Samples of a thread have CPU time, others must not: the profiler would add it to the process.
+def check_samples($stacks; $last; $idle; $where):
+	(.weightType == "tracing-ms") as $real |
+	table(["stack", "time", "weight"] + if $real then ["threadCPUDelta"] else [] end; $where),
 	fault([.weightType] - ["tracing-ms", "bytes", "samples"] != []; "\($where): weightType \(.weightType)"),
 	fault(.weightType == "samples" and (.weight | any(. != floor)); "\($where).weight: no whole numbers"),
 	(.stack | indexes($stacks; "\($where).stack")),
 	(.time | sorted_times("\($where).time"), inside_range($last; "\($where).time")),
 	fault(.weight | any(. < 0); "\($where).weight: below 0"),
-	fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns"),
-	# The height of a graph is CPU time, or a rate: never above all of the time that passed.
-	(select((.time | length) == .length) | [.time, .threadCPUDelta] as [$times, $deltas] |
+	fault(($real | not) and ($idle[0] | not); "\($where): no idle sample before the first, so the graph is full"),
+	(select($real and (.threadCPUDelta | length) == .length and (.time | length) == .length) |
+		fault(.threadCPUDelta | any(. < 0 or . != floor); "\($where).threadCPUDelta: no whole numbers of ns"),
+		fault(.length > 0 and .threadCPUDelta[0] != 0; "\($where).threadCPUDelta: the first is never looked at, so it must be 0"),
+		# The height of a graph is CPU time: never above all of the time that passed.
+		([.time, .threadCPUDelta] as [$times, $deltas] |
 		[range(1; .length) | select($deltas[.] > ($times[.] - $times[. - 1]) * 1e6 + 1)] |
-		fault(length > 0; "\($where).threadCPUDelta: \(length) above the time that passed"));
+		fault(length > 0; "\($where).threadCPUDelta: \(length) above the time that passed")));
+
+# All CPU time that samples stand for is in the graphs, unless a thread had more of it than time.
+def check_cpu_time($shared; $categories):
+	[.[] | .samples | select(.weightType == "tracing-ms" and .length > 0) | . as $samples |
+		idle($shared; $categories) as $idle |
+		([range(.length) | select($idle[.] | not) | $samples.weight[.]] | add // 0) as $weight |
+		{wanted: ([$weight, .time[-1] - .time[0]] | min), shown: ((.threadCPUDelta | add) / 1e6)}] |
+	(map(.wanted) | add // 0) as $wanted | (map(.shown) | add // 0) as $shown |
+	fault($shown < $wanted * 0.95 - 2; "threadCPUDelta: \($shown) ms of CPU time, not \($wanted)");
 
 def check_allocations($stacks; $last; $where):
 	table(["time", "stack", "weight", "memoryAddress", "threadId"]; $where),
@@ -179,7 +197,7 @@ def check_thread($root; $where):
 		"showMarkersInTimeline", "samples", "markers"]; $where),
 	fault(.pid | type != "string"; "\($where): the pid is no string"),
 	fault(.samples.eventDelay; "\($where): eventDelay would make up janks"),
-	(.samples | check_samples($stacks; $last; "\($where).samples")),
+	(.samples | check_samples($stacks; $last; idle($root.shared; $root.meta.categories); "\($where).samples")),
 	(.markers | check_markers($strings; $categories; $stacks; $last; $schemas; $graphs; "\($where).markers")),
 	fault(.showMarkersInTimeline != true; "\($where): showMarkersInTimeline"),
 	(.nativeAllocations // empty | check_allocations($stacks; $last; "\($where).nativeAllocations")),
@@ -215,6 +233,7 @@ fault(.threads | length == 0; "threads: none"),
 ((.meta.categories | length) as $categories | .shared | check_shared($categories)),
 ([.threads[].tid] | unique_rows("threads: tid")),
 ([.threads[] | select(.isMainThread) | .pid] | unique_rows("threads: main thread of")),
+(.threads | check_cpu_time($root.shared; $root.meta.categories)),
 (.threads | to_entries[] | "threads[\(.key)]" as $where | .value | check_thread($root; $where)),
 (.counters | to_entries[] | "counters[\(.key)]" as $where | .value | check_counter($root; $where)),
 ([.counters[] | [.pid, .display.label]] | unique_rows("counters: label"))

@@ -238,6 +238,30 @@ static void stack_names(json_t *shared, int64_t row, char *out, size_t size)
 	}
 }
 
+/* The row of the sample with that number among those that weigh something. */
+static size_t weighing(json_t *samples, size_t number)
+{
+	json_t *weight;
+	size_t row;
+
+	json_array_foreach(json_object_get(samples, "weight"), row, weight)
+	{
+		if (json_number_value(weight) > 0 && !number--)
+			return row;
+	}
+	test_fail(__FILE__, __LINE__, "too few samples");
+}
+
+/* The names of the stack of such a sample. */
+static void sample_names(json_t *object, json_t *track, size_t number, char *out, size_t size)
+{
+	json_t *samples = json_object_get(track, "samples");
+	json_t *stack =
+		json_array_get(json_object_get(samples, "stack"), weighing(samples, number));
+
+	stack_names(json_object_get(object, "shared"), json_integer_value(stack), out, size);
+}
+
 TEST(stacks_hold_inlined_functions_types_and_fates)
 {
 	struct synthetic synthetic;
@@ -269,14 +293,11 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	shared = json_object_get(object, "shared");
 	thread = json_at(object, "threads.1");
 	CHECK_STR(json_string_value(json_at(thread, "name")), "Allocations (sampled)");
-	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.0")), names,
-		    sizeof(names));
+	sample_names(object, thread, 0, names, sizeof(names));
 	CHECK_STR(names, "(died young),cons,inlined,main");
-	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.1")), names,
-		    sizeof(names));
+	sample_names(object, thread, 1, names, sizeof(names));
 	CHECK_STR(names, "(survived),cons,inlined,main");
-	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.2")), names,
-		    sizeof(names));
+	sample_names(object, thread, 2, names, sizeof(names));
 	CHECK_STR(names, "(outcome unknown),cons,inlined,main");
 	thread = json_at(object, "threads.0");
 	stack_names(shared, json_integer_value(json_at(thread, "samples.stack.0")), names,
@@ -316,24 +337,60 @@ TEST(waits_are_idle_samples_of_their_threads)
 	object = parse_json(&exported);
 	shared = json_object_get(object, "shared");
 	samples = json_at(object, "threads.0.samples");
-	/* A tick, and two waits: at 2500 for 500 and 100 before, at 3850 for 50. */
-	CHECK_EQ(json_integer_value(json_at(samples, "length")), 5);
-	CHECK(is_near(json_number_value(json_at(samples, "time.1")), 0.0015, 1e-9));
-	CHECK(is_near(json_number_value(json_at(samples, "time.2")), 0.002, 1e-9));
-	CHECK(is_near(json_number_value(json_at(samples, "weight.1")), 0.0006, 1e-9));
-	CHECK(is_near(json_number_value(json_at(samples, "weight.2")), 0, 1e-9));
-	/* On the CPU from 2000 to 2500, not then. */
-	CHECK_EQ(json_integer_value(json_at(samples, "threadCPUDelta.1")), 500);
-	CHECK_EQ(json_integer_value(json_at(samples, "threadCPUDelta.2")), 0);
-	stack_names(shared, json_integer_value(json_at(samples, "stack.1")), names, sizeof(names));
+	/*
+	 * The begin, a tick, two waits: at 2500 for 500 and 100 before, at 3850 for 50. The tick
+	 * stands for more time than there is.
+	 */
+	CHECK_EQ(json_integer_value(json_at(samples, "length")), 7);
+	CHECK(is_near(json_number_value(json_at(samples, "time.2")), 0.0015, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "time.3")), 0.002, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "weight.2")), 0.0006, 1e-9));
+	CHECK(is_near(json_number_value(json_at(samples, "weight.3")), 0, 1e-9));
+	stack_names(shared, json_integer_value(json_at(samples, "stack.2")), names, sizeof(names));
 	CHECK_STR(names, "(waiting in a system call),f");
-	stack_names(shared, json_integer_value(json_at(samples, "stack.3")), names, sizeof(names));
+	stack_names(shared, json_integer_value(json_at(samples, "stack.4")), names, sizeof(names));
 	CHECK_STR(names, "(waiting for a page),(no stack)");
 	samples = json_at(object, "threads.1.samples");
-	CHECK_EQ(json_integer_value(json_at(samples, "length")), 6);
+	CHECK_EQ(json_integer_value(json_at(samples, "length")), 8);
 	CHECK(is_near(json_sum(json_at(samples, "weight")), 2 + 0.0043, 1e-9));
-	stack_names(shared, json_integer_value(json_at(samples, "stack.1")), names, sizeof(names));
+	stack_names(shared, json_integer_value(json_at(samples, "stack.2")), names, sizeof(names));
 	CHECK_STR(names, "(preempted),g");
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&synthetic);
+}
+
+/*
+ * Ticks come at random times and stand for a ms each. What the time since the last row cannot hold
+ * is in later rows, but not in the wait.
+ */
+TEST(no_cpu_time_gets_lost)
+{
+	static const uint64_t wanted[] = {0, 1000000, 100000, 1700000, 200000, 0, 100000, 900000};
+	struct synthetic synthetic;
+	struct exported exported;
+	json_t *object, *deltas;
+	uint64_t f;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	f = synthetic_stack(&synthetic,
+			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
+	PUT(&synthetic, cpu, .time = 10200000, .thread = 1, .stack = f, .mode = 1);
+	PUT(&synthetic, cpu, .time = 10300000, .thread = 1, .stack = f, .mode = 1);
+	PUT(&synthetic, cpu, .time = 12000000, .thread = 1, .stack = f, .mode = 1);
+	PUT(&synthetic, wait, .time = 20000000, .thread = 1, .duration = 7500000, .number = 0,
+	    .flags = 1, .stack = f);
+	PUT(&synthetic, cpu, .time = 20100000, .thread = 1, .stack = f, .mode = 1);
+	synthetic_end(&synthetic, 25000000);
+	exported = export_as(&synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	object = parse_json(&exported);
+	deltas = json_at(object, "threads.0.samples.threadCPUDelta");
+	CHECK_EQ(json_array_size(deltas), 8);
+	for (size_t i = 0; i < 8; i++)
+		CHECK(is_near((double)json_integer_value(json_array_get(deltas, i)),
+			      (double)wanted[i], 10));
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);
@@ -344,7 +401,7 @@ TEST(page_faults_are_a_track_of_their_process)
 {
 	struct synthetic synthetic;
 	struct exported exported;
-	json_t *object, *track;
+	json_t *object, *track, *samples, *weights;
 	char names[512];
 	uint64_t f;
 
@@ -363,12 +420,15 @@ TEST(page_faults_are_a_track_of_their_process)
 	track = json_at(object, "threads.1");
 	CHECK_STR(json_string_value(json_object_get(track, "name")), "Page faults");
 	CHECK_STR(json_string_value(json_at(track, "samples.weightType")), "samples");
-	CHECK_EQ(json_integer_value(json_at(track, "samples.length")), 2);
-	CHECK_EQ(json_integer_value(json_at(track, "samples.weight.0")), 6);
-	CHECK_EQ(json_integer_value(json_at(track, "samples.weight.1")), 1);
-	CHECK(is_near(json_number_value(json_at(track, "samples.time.1")), 0.002, 1e-9));
-	stack_names(json_object_get(object, "shared"),
-		    json_integer_value(json_at(track, "samples.stack.0")), names, sizeof(names));
+	samples = json_object_get(track, "samples");
+	weights = json_object_get(samples, "weight");
+	CHECK_EQ(json_integer_value(json_array_get(weights, weighing(samples, 0))), 6);
+	CHECK_EQ(json_integer_value(json_array_get(weights, weighing(samples, 1))), 1);
+	CHECK(is_near(json_sum(weights), 7, 1e-9));
+	CHECK(is_near(json_number_value(json_array_get(json_object_get(samples, "time"),
+						       weighing(samples, 1))),
+		      0.002, 1e-9));
+	sample_names(object, track, 0, names, sizeof(names));
 	CHECK_STR(names, "f");
 	json_decref(object);
 	free(exported.data);

@@ -143,6 +143,7 @@ enum pseudo {
 	PSEUDO_UNKNOWN,
 	PSEUDO_DIED,
 	PSEUDO_LIVED,
+	PSEUDO_IDLE, /* between samples that are no CPU time */
 	PSEUDO_WAIT, /* and the following: one for each reason */
 	PSEUDOS = PSEUDO_WAIT + WAIT_KINDS
 };
@@ -241,7 +242,7 @@ bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
 
 /* firefox_layout.c: numbers the rows of the tables that all threads share. */
 enum { COMBO_STACKS = 1 + SURVIVALS };
-enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_FREED, STACK_UNKNOWN, STACKS_FIXED };
+enum { STACK_NONE, STACK_MINOR, STACK_MAJOR, STACK_FREED, STACK_UNKNOWN, STACK_IDLE, STACKS_FIXED };
 int firefox_layout(struct firefox *firefox);
 void firefox_layout_free(struct layout *layout);
 uint32_t firefox_stack(const struct firefox *firefox, uint64_t stack);
@@ -267,20 +268,15 @@ void firefox_put_meta(struct firefox *firefox);
 void firefox_put_categories(struct output *output);
 void firefox_put_marker_schema(struct output *output);
 
-/* firefox_samples.c: the table of a thread's timer samples and waits. */
-void firefox_put_samples(struct firefox *firefox, const struct ff_thread *thread);
+/* firefox_samples.c: the table of a thread's timer samples and waits. 0: an empty table. */
+int firefox_put_samples(struct firefox *firefox, uint64_t thread);
 
-/* firefox_faults.c: the table of a process's page faults. */
-void firefox_put_faults(struct firefox *firefox, uint64_t process);
+/* firefox_rates.c: the tables of a process's page faults and allocations. */
+int firefox_put_faults(struct firefox *firefox, uint64_t process);
+int firefox_put_allocated(struct firefox *firefox, uint64_t process);
 
-/*
- * firefox_threads.c: the height of a graph is a rate relative to the highest rate, which is
- * measured as an amount per ns over a small part of the recording. Rows must begin with
- * their time.
- */
-double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
-			 size_t row_size, double (*amount)(const void *row));
-void firefox_put_rate(struct output *output, double amount, double peak, uint64_t elapsed);
+/* firefox_threads.c: the size of an object, and of those that are left out for it. */
+double firefox_alloc_bytes(const struct firefox *firefox, const struct alloc_row *row);
 
 /* firefox_threads.c, firefox_markers.c, firefox_counters.c */
 int firefox_put_threads(struct firefox *firefox);

@@ -63,8 +63,9 @@ static int end_cpu(struct firefox *firefox)
 		sum += (double)unsampled(tasks_find_thread(tasks, id));
 	for (uint64_t id = 1; id < tasks->threads.limit && sum > 0 && !err; id++) {
 		uint64_t ns = unsampled(tasks_find_thread(tasks, id));
+		bool ended = id < firefox->threads_capacity && firefox->threads[id].unregistered;
 		struct record_cpu rest = {
-			.time = world->last_time,
+			.time = ended ? firefox->threads[id].unregistered : world->last_time,
 			.thread = id,
 			/*
 			 * Threads may share samples, so the samples of a thread may stand

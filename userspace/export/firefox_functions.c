@@ -17,6 +17,7 @@ static const struct {
 	[PSEUDO_UNKNOWN] = {"(outcome unknown)", CATEGORY_UNKNOWN},
 	[PSEUDO_DIED] = {"(died young)", CATEGORY_DIED},
 	[PSEUDO_LIVED] = {"(survived)", CATEGORY_LIVED},
+	[PSEUDO_IDLE] = {"(nothing)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_CALL] = {"(waiting in a system call)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_FAULT] = {"(waiting for a page)", CATEGORY_IDLE},
 	[PSEUDO_WAIT + WAIT_PREEMPTED] = {"(preempted)", CATEGORY_IDLE},

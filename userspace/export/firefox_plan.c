@@ -306,15 +306,18 @@ int firefox_plan_size(struct firefox *firefox)
 		return -EFBIG;
 	choose_marks(firefox, limit - used);
 	used += (firefox->n_gcs - 1) * GC_BYTES + (firefox->n_marks - 1) * MARK_BYTES;
-	/* Each allocation is listed for its thread and for its process. */
+	/*
+	 * Each allocation is listed for its thread and for its process; there, it and each page
+	 * fault have two idle rows before them.
+	 */
 	needs[0] = firefox->n_cpu * (place + CPU_BYTES);
-	needs[1] = (firefox->n_allocs * 2 + firefox->n_deaths) * (place + ALLOC_BYTES);
+	needs[1] = (firefox->n_allocs * 4 + firefox->n_deaths) * (place + ALLOC_BYTES);
 	needs[2] = 0;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
 		needs[2] += firefox->call_bytes[i];
 	/* A wait takes two rows. */
 	needs[3] = firefox->n_waits * 2 * (place + CPU_BYTES);
-	needs[4] = firefox->n_faults * (place + FAULT_BYTES);
+	needs[4] = firefox->n_faults * 3 * (place + FAULT_BYTES);
 	share_out(needs, shares, 5, limit - used);
 	thin->cpu_keep = keep_of(needs[0], shares[0]);
 	thin->wait_keep = keep_of(needs[3], shares[3]);

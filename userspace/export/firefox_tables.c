@@ -73,7 +73,7 @@ static void each_stack(struct firefox *firefox, const char *name, visit_stack *v
 	static const uint32_t fixed[STACKS_FIXED] = {
 		[STACK_NONE] = PSEUDO_NO_STACK,   [STACK_MINOR] = PSEUDO_MINOR,
 		[STACK_MAJOR] = PSEUDO_MAJOR,     [STACK_FREED] = PSEUDO_FREED,
-		[STACK_UNKNOWN] = PSEUDO_UNKNOWN,
+		[STACK_UNKNOWN] = PSEUDO_UNKNOWN, [STACK_IDLE] = PSEUDO_IDLE,
 	};
 	struct column column = {firefox->job.output, false};
 

@@ -7,16 +7,17 @@
 
 #include "firefox.h"
 
-enum { RATE_BINS = 256 };
-
 /* --- allocations ------------------------------------------------------------------ */
+
+double firefox_alloc_bytes(const struct firefox *firefox, const struct alloc_row *row)
+{
+	/* The death of an object without size would look like another allocation. */
+	return fmax(row->bytes, 1) * (double)firefox->thin.alloc_keep;
+}
 
 struct alloc_cell {
 	const struct alloc_row *row;
 	uint64_t time;
-	uint64_t elapsed; /* since the previous cell */
-	double bytes;     /* including objects that are left out */
-	double peak_rate; /* bytes per ns, of the whole track */
 };
 
 typedef void visit_alloc(struct firefox *firefox, struct output *output,
@@ -24,10 +25,10 @@ typedef void visit_alloc(struct firefox *firefox, struct output *output,
 
 /* Calls `visit` for the visible objects; returns the number of rows. */
 static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream *stream,
-			     const char *name, double peak_rate, visit_alloc *visit)
+			     const char *name, visit_alloc *visit)
 {
 	struct column column = {firefox->job.output, false};
-	uint64_t rows = 0, latest = 0, before = 0;
+	uint64_t rows = 0, latest = 0;
 	struct spool_cursor cursor;
 	const struct alloc_row *row;
 
@@ -35,7 +36,7 @@ static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream 
 		output_format(column.output, "\"%s\":[", name);
 	spool_rewind(&cursor, stream, sizeof(*row));
 	while ((row = spool_next(firefox->spool, &cursor))) {
-		struct alloc_cell cell = {.row = row, .peak_rate = peak_rate};
+		struct alloc_cell cell = {.row = row};
 
 		if (!firefox_keeps_object(firefox, row->object))
 			continue;
@@ -44,10 +45,6 @@ static uint64_t alloc_column(struct firefox *firefox, const struct spool_stream 
 		if (cell.time < latest)
 			cell.time = latest;
 		latest = cell.time;
-		cell.elapsed = cell.time - before;
-		before = cell.time;
-		/* The death of an object without size would look like another allocation. */
-		cell.bytes = fmax(row->bytes, 1) * (double)firefox->thin.alloc_keep;
 		if (visit)
 			visit(firefox, column_cell(&column), &cell);
 	}
@@ -78,10 +75,9 @@ static void put_alloc_time(struct firefox *firefox, struct output *output,
 static void put_alloc_weight(struct firefox *firefox, struct output *output,
 			     const struct alloc_cell *cell)
 {
-	(void)firefox;
 	if (cell->row->death)
 		output_bytes(output, "-", 1);
-	output_rounded(output, cell->bytes);
+	output_rounded(output, firefox_alloc_bytes(firefox, cell->row));
 }
 
 static void put_alloc_object(struct firefox *firefox, struct output *output,
@@ -102,77 +98,18 @@ static void put_alloc_thread(struct firefox *firefox, struct output *output,
 /* The number of an object serves as its address, so that the profiler can match its free. */
 static void put_allocations(struct firefox *firefox, const struct spool_stream *stream)
 {
-	uint64_t rows = alloc_column(firefox, stream, NULL, 0, NULL);
+	uint64_t rows = alloc_column(firefox, stream, NULL, NULL);
 
 	/* With an empty table, the front end shows nothing of the profile. */
 	if (!rows)
 		return;
 	output_text(firefox->job.output, ",\n\"nativeAllocations\":{\n");
-	alloc_column(firefox, stream, "time", 0, put_alloc_time);
-	alloc_column(firefox, stream, "stack", 0, put_alloc_stack);
-	alloc_column(firefox, stream, "weight", 0, put_alloc_weight);
-	alloc_column(firefox, stream, "memoryAddress", 0, put_alloc_object);
-	alloc_column(firefox, stream, "threadId", 0, put_alloc_thread);
+	alloc_column(firefox, stream, "time", put_alloc_time);
+	alloc_column(firefox, stream, "stack", put_alloc_stack);
+	alloc_column(firefox, stream, "weight", put_alloc_weight);
+	alloc_column(firefox, stream, "memoryAddress", put_alloc_object);
+	alloc_column(firefox, stream, "threadId", put_alloc_thread);
 	output_format(firefox->job.output, "\"weightType\":\"bytes\",\"length\":%" PRIu64 "}",
-		      rows);
-}
-
-static void put_survival_stack(struct firefox *firefox, struct output *output,
-			       const struct alloc_cell *cell)
-{
-	enum survival survival = (enum survival)firefox->survivals[cell->row->object];
-
-	output_number(output, firefox_survival_stack(firefox, cell->row->combo, survival));
-}
-
-void firefox_put_rate(struct output *output, double amount, double peak, uint64_t elapsed)
-{
-	double delta = peak > 0 ? amount / peak : 0;
-
-	output_rounded(output, fmin(delta, (double)elapsed));
-}
-
-static void put_rate_delta(struct firefox *firefox, struct output *output,
-			   const struct alloc_cell *cell)
-{
-	(void)firefox;
-	firefox_put_rate(output, cell->bytes, cell->peak_rate, cell->elapsed);
-}
-
-/* The maximum over bins and not over single rows, because two samples may be arbitrarily close. */
-double firefox_peak_rate(struct firefox *firefox, const struct spool_stream *stream,
-			 size_t row_size, double (*amount)(const void *row))
-{
-	double bins[RATE_BINS + 1] = {0}, peak = 0;
-	uint64_t width = firefox->world->model->run.duration / RATE_BINS + 1;
-	struct spool_cursor cursor;
-	const void *row;
-
-	spool_rewind(&cursor, stream, row_size);
-	while ((row = spool_next(firefox->spool, &cursor)))
-		bins[firefox_time(firefox, *(const uint64_t *)row) / width] += amount(row);
-	for (int i = 0; i <= RATE_BINS; i++)
-		peak = bins[i] > peak ? bins[i] : peak;
-	return peak / (double)width;
-}
-
-static double bytes_of(const void *row)
-{
-	return ((const struct alloc_row *)row)->bytes;
-}
-
-static void put_alloc_samples(struct firefox *firefox, uint64_t process)
-{
-	const struct spool_stream *stream = &firefox->processes[process].allocs;
-	double peak = firefox_peak_rate(firefox, stream, sizeof(struct alloc_row), bytes_of);
-	uint64_t rows;
-
-	output_text(firefox->job.output, "\"samples\":{\n");
-	alloc_column(firefox, stream, "stack", 0, put_survival_stack);
-	alloc_column(firefox, stream, "time", 0, put_alloc_time);
-	alloc_column(firefox, stream, "weight", 0, put_alloc_weight);
-	rows = alloc_column(firefox, stream, "threadCPUDelta", peak, put_rate_delta);
-	output_format(firefox->job.output, "\"weightType\":\"bytes\",\"length\":%" PRIu64 "},\n",
 		      rows);
 }
 
@@ -259,21 +196,20 @@ static void put_head(struct firefox *firefox, const struct ff_track *track)
 
 static int put_track(struct firefox *firefox, size_t number)
 {
-	static const struct ff_thread none;
 	const struct ff_track *track = &firefox->tracks[number];
-	const struct ff_thread *thread = &firefox->threads[track->thread];
-	int error;
+	int error = 0;
 
 	put_head(firefox, track);
 	if (track->kind == TRACK_FAULTS)
-		firefox_put_faults(firefox, track->process);
+		error = firefox_put_faults(firefox, track->process);
 	else if (track->kind == TRACK_ALLOCATIONS)
-		put_alloc_samples(firefox, track->process);
+		error = firefox_put_allocated(firefox, track->process);
 	else
-		firefox_put_samples(firefox, track->thread ? thread : &none);
-	error = firefox_put_markers(firefox, number);
+		error = firefox_put_samples(firefox, track->thread);
+	if (!error)
+		error = firefox_put_markers(firefox, number);
 	if (!error && track->thread)
-		put_allocations(firefox, &thread->allocs);
+		put_allocations(firefox, &firefox->threads[track->thread].allocs);
 	output_text(firefox->job.output, "}");
 	return error;
 }
