@@ -118,9 +118,13 @@ fuzz-targets: $(FUZZ)
 
 # --- objects ----------------------------------------------------------------
 
+# Profiles tell the code of the collector and of providers from the program's by its section: see
+# gc/provider/PROBES.md.
+own_text := $(foreach s,.text .text.unlikely .text.hot .text.startup .text.exit,--rename-section $(s)=gcprof_text)
+
 .PHONY: always
 $(O)/flags: always
-	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION))')
+	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION) $(own_text))')
 
 $(O)/sources: always
 	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(MALLOC_OBJ) $(USER_OBJ)))
@@ -134,6 +138,7 @@ $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(plainly) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
+	$(if $(filter gc/%,$<),$(Q)objcopy $(own_text) $@)
 
 # The page that exports fill lies in the program.
 $(O)/userspace/export/html/html.o: userspace/export/html/page.html

@@ -281,6 +281,18 @@ profiler_off() { # NAME STRATEGY KEY UNIT
 		 [$row.name, $row[$key], $seen]]'
 }
 
+# The CPU time of collections is that of the collector, of the kernel, and of memcpy() and the like.
+@test "a collector has its colour in Firefox and on the page, whatever its functions are called" {
+	for name in gcbench merged; do
+		jq -r '(.meta.categories | map(.name)) as $names | .shared as $s | [.threads[].samples |
+			select(.weightType == "tracing-ms") | [.stack, .weight] | transpose[] |
+			($names[$s.frameTable.category[$s.stackTable.frame[.[0]]]]) as $category |
+			select($category == "Collector" or $category == "Kernel") | .[1]] | add * 1e6' "$name.json" >painted
+		awk -v wanted="$(jq .cpu.collector_ns "$name.report")" '{ print $1, wanted; exit $1 < wanted * 0.7 }' painted
+		grep -q '"ng"' "$name.data.html"
+	done
+}
+
 @test "the Firefox Profiler reads exports, and shows the report's functions" {
 	command -v profiler-cli >/dev/null || skip 'profiler-cli is not installed'
 	export HOME=$PWD

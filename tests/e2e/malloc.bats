@@ -251,3 +251,13 @@ told() { # TEXT COMMAND...
 	holds '.alloc.types | map(.name) | contains(["calloc", "kept128"])'
 	holds '.gc.minor.count > 0'
 }
+
+@test "functions of the program are not the collector's or the allocator's for their names" {
+	gcc -g -O1 "$BATS_TEST_DIRNAME/programs/prefixes.c" -o prefixes
+	record --malloc -R 64K -F 999 -- ./prefixes || { cat out record.log; return 1; }
+	holds '.sites[0].functions[0] == "gc_user_alloc"'
+	"$GCPROF" export -o - gcprof.data 2>/dev/null | zcat >firefox.json
+	same category "$(jq -r '.shared as $s | $s.frameTable as $f | [range($f.length) |
+		select($s.stringArray[$s.funcTable.name[$f.func[.]]] == "gc_user_spin") | $f.category[.]] as $numbers |
+		[.meta.categories[$numbers[]].name] | unique[]' firefox.json)" "Native code"
+}

@@ -272,6 +272,7 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/bin/app", 2, 1);
 	main_frame = synthetic_function(&synthetic, "/bin/app", 1, "main");
 	PUT(&synthetic, symbol, .frame = main_frame,
 	    .name = synthetic_string(&synthetic, "inlined"));

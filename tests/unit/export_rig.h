@@ -174,7 +174,7 @@ static inline void hostile_profile(struct synthetic *synthetic)
 		struct bytes text = hostile_text((int)i);
 		uint64_t name = profile_writer_string(synthetic->writer, text.data, text.size);
 		uint64_t module = profile_writer_module(synthetic->writer, text.data, build_id,
-							sizeof(build_id));
+							sizeof(build_id), NULL);
 		uint64_t native = profile_writer_native(synthetic->writer, module, i);
 		uint64_t managed = profile_writer_managed(synthetic->writer, 1, i + 1, 7);
 		uint64_t stack = synthetic_stack(synthetic, (uint64_t[]){native, managed, 0});

@@ -14,6 +14,7 @@ static struct model *build(enum call_kind kind, const char *pattern, struct call
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/bin/app", 4, 1);
 	root = synthetic_function(&synthetic, "/bin/app", 1, "main");
 	a = synthetic_function(&synthetic, "/bin/app", 2, "a");
 	b = synthetic_function(&synthetic, "/bin/app", 3, "b");

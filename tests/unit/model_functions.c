@@ -101,6 +101,7 @@ TEST(allocator_frames_are_skipped)
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/bin/app", 0x20, 0x10);
 	app = synthetic_function(&synthetic, "/bin/app", 0x10, "make_tree");
 	slow = synthetic_function(&synthetic, "/bin/app", 0x20, "gc_alloc_slow");
 	helper = synthetic_function(&synthetic, "/bin/app", 0x30, "sampler_fire");
@@ -128,6 +129,33 @@ TEST(allocator_frames_are_skipped)
 	synthetic_free(&synthetic);
 }
 
+/* Programs have functions with any names; what is a collector's is known from its place. */
+TEST(names_make_no_collector)
+{
+	struct synthetic synthetic;
+	struct model *model;
+	uint64_t app, alloc, collect;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/bin/app", 0x30, 0x10);
+	app = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
+	alloc = synthetic_function(&synthetic, "/bin/app", 0x20, "gc_user_alloc");
+	collect = synthetic_function(&synthetic, "/bin/app", 0x30, "evacuate");
+	put_alloc(&synthetic, 2000, synthetic_stack(&synthetic, (uint64_t[]){app, alloc, 0}), 1);
+	put_cpu(&synthetic, 2001, synthetic_stack(&synthetic, (uint64_t[]){app, alloc, 0}));
+	put_cpu(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){app, collect, 0}));
+	PUT(&synthetic, gc_begin, .time = 3000, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	PUT(&synthetic, gc_end, .time = 3100, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(find_function(model, "gc_user_alloc")->alloc_self_bytes == 1e6);
+	CHECK_EQ(find_function(model, "gc_user_alloc")->work, WORK_PROGRAM);
+	CHECK_EQ(find_function(model, "evacuate")->work, WORK_COLLECTOR);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(frames_of_an_allocating_runtime_are_skipped)
 {
 	struct synthetic synthetic;
@@ -136,6 +164,7 @@ TEST(frames_of_an_allocating_runtime_are_skipped)
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/lib/agent.so", 0x10, 0x10);
 	start = synthetic_function(&synthetic, "/bin/python", 0x10, "start");
 	loop = synthetic_function(&synthetic, "/bin/python", 0x20, "evaluate");
 	make = synthetic_function(&synthetic, "/bin/python", 0x30, "make_object");
@@ -180,11 +209,13 @@ TEST(inlined_functions_have_rows)
 
 	synthetic_begin(&synthetic);
 	synthetic_process(&synthetic, 1000);
+	synthetic_own(&synthetic, "/bin/app", 0x30, 0x10);
 	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
 	put_inlined(&synthetic, outer, "run");
 	maker = synthetic_function(&synthetic, "/bin/app", 0x20, "make");
 	put_inlined(&synthetic, maker, "fill");
-	put_inlined(&synthetic, maker, "gc_alloc");
+	PUT(&synthetic, symbol, .frame = maker, .name = synthetic_string(&synthetic, "gc_alloc"),
+	    .file = synthetic_string(&synthetic, "/usr/include/gcprof/gc_inline.h"));
 	slow = synthetic_function(&synthetic, "/bin/app", 0x30, "gc_alloc_slow");
 	put_inlined(&synthetic, slow, "gc_refill");
 	put_cpu(&synthetic, 2000, synthetic_stack(&synthetic, (uint64_t[]){outer, 0}));

@@ -28,6 +28,7 @@ static void begin(struct writer_state *state)
 	*state = (struct writer_state){.time = 1000};
 	synthetic_begin(synthetic);
 	synthetic_process(synthetic, state->time);
+	synthetic_own(synthetic, "/bin/app", 4, 1);
 	frames[0] = synthetic_function(synthetic, "/bin/app", 1, "main");
 	frames[1] = synthetic_function(synthetic, "/bin/app", 2, "middle");
 	frames[2] = synthetic_function(synthetic, "/bin/app", 3, "maker");

@@ -95,7 +95,7 @@ static inline int write_small(struct sink *sink, int chunks, bool ended)
 	if (err)
 		return err;
 	for (int chunk = 0; chunk < chunks; chunk++) {
-		uint64_t module = profile_writer_module(writer, "/bin/true", "\1\2\3", 3);
+		uint64_t module = profile_writer_module(writer, "/bin/true", "\1\2\3", 3, NULL);
 		uint64_t stack = 0;
 
 		for (uint64_t depth = 0; depth < 5; depth++) {

@@ -196,10 +196,10 @@ TEST(writer_defines_once)
 		CHECK_EQ(profile_writer_string(writer, "", 0), 2);
 		CHECK_EQ(profile_writer_string(writer, "a\0b", 3), 3);
 	}
-	module = profile_writer_module(writer, "a", "id", 2);
-	CHECK_EQ(profile_writer_module(writer, "a", "id", 2), module);
-	CHECK(profile_writer_module(writer, "a", "ie", 2) != module);
-	CHECK(profile_writer_module(writer, "a", NULL, 0) != module);
+	module = profile_writer_module(writer, "a", "id", 2, NULL);
+	CHECK_EQ(profile_writer_module(writer, "a", "id", 2, NULL), module);
+	CHECK(profile_writer_module(writer, "a", "ie", 2, NULL) != module);
+	CHECK(profile_writer_module(writer, "a", NULL, 0, NULL) != module);
 	native = profile_writer_native(writer, module, 5);
 	kernel = profile_writer_kernel(writer, 5);
 	managed = profile_writer_managed(writer, 1, 2, 3);

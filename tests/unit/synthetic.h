@@ -49,11 +49,20 @@ static inline void synthetic_process(struct synthetic *synthetic, uint64_t start
 	PUT(synthetic, thread, .id = 1, .process = 1, .tid = 100);
 }
 
+/* Announces functions of a module as those of a collector. Comes before the module's frames. */
+static inline void synthetic_own(struct synthetic *synthetic, const char *module, uint64_t offset,
+				 uint64_t size)
+{
+	struct code_span own = {offset, size};
+
+	CHECK(profile_writer_module(synthetic->writer, module, NULL, 0, &own) > 0);
+}
+
 /* A frame of a function of its own; its name comes from a symbol record. */
 static inline uint64_t synthetic_function(struct synthetic *synthetic, const char *module,
 					  uint64_t offset, const char *name)
 {
-	uint64_t id = profile_writer_module(synthetic->writer, module, NULL, 0);
+	uint64_t id = profile_writer_module(synthetic->writer, module, NULL, 0, NULL);
 	uint64_t frame = profile_writer_native(synthetic->writer, id, offset);
 
 	if (name)

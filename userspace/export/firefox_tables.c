@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox_tables.c: the tables of stacks and frames, numbered by firefox_layout.c. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "../model/world/allocating.h"
 #include "firefox.h"
@@ -119,7 +118,7 @@ static enum category category_of(const struct model_function *function)
 		return CATEGORY_KERNEL;
 	if (function->runtime == RUNTIME_MANAGED)
 		return CATEGORY_MANAGED;
-	return strncmp(function->name, "gc_", 3) == 0 ? CATEGORY_GC : CATEGORY_NATIVE;
+	return CATEGORY_NATIVE;
 }
 
 /* The functions of one frame, outermost first, each with its line. */

@@ -347,7 +347,8 @@ uint64_t profile_writer_string(struct profile_writer *writer, const char *text, 
 }
 
 uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
-			       const void *build_id, size_t build_id_size)
+			       const void *build_id, size_t build_id_size,
+			       const struct code_span *own)
 {
 	struct record record = {.kind = RECORD_module};
 	struct bytes name = {path, strlen(path)}, id = {build_id, build_id_size};
@@ -358,11 +359,15 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 		return 0;
 	record.module.id = intern_module(&writer->intern, name, id, &added);
 	record.module.build_id = id;
+	if (own) {
+		record.module.own = own->offset;
+		record.module.own_size = own->size;
+	}
 	return define(writer, record.module.id, added, &record);
 }
 
 uint64_t profile_writer_file(struct profile_writer *writer, const char *path,
-			     const struct file_stamp *stamp)
+			     const struct file_stamp *stamp, const struct code_span *own)
 {
 	struct record record = {.kind = RECORD_module};
 	struct bytes name = {path, strlen(path)};
@@ -376,6 +381,8 @@ uint64_t profile_writer_file(struct profile_writer *writer, const char *path,
 	record.module.inode = stamp->inode;
 	record.module.size = stamp->size;
 	record.module.changed = stamp->changed;
+	record.module.own = own ? own->offset : 0;
+	record.module.own_size = own ? own->size : 0;
 	return define(writer, record.module.id, added, &record);
 }
 

@@ -78,6 +78,17 @@ static void read_segments(int fd, Elf *elf, struct file_facts *facts)
 	facts->n_segments = (uint32_t)elf_code_segments(elf, facts->segments, UNWIND_SEGMENTS_MAX);
 }
 
+/* What the file claims is only compared with offsets, so any claim is harmless. */
+static void read_own(Elf *elf, struct file_facts *facts)
+{
+	GElf_Shdr header;
+
+	if (!elf_section_find(elf, OWN_SECTION, &header) || !(header.sh_flags & SHF_EXECINSTR))
+		return;
+	facts->own = header.sh_offset;
+	facts->own_size = header.sh_size;
+}
+
 static void read_elf(int fd, struct file_facts *facts)
 {
 	Elf *elf = elf_open(fd);
@@ -85,6 +96,7 @@ static void read_elf(int fd, struct file_facts *facts)
 	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		read_segments(fd, elf, facts);
 		facts->allocator = allocator_find(elf);
+		read_own(elf, facts);
 	}
 	elf_end(elf);
 }

@@ -12,6 +12,7 @@
 #include "../symbols/unwind.h"
 
 #define FACTS_TEXT_BYTES 256
+#define OWN_SECTION      "gcprof_text" /* functions of a collector or provider */
 
 struct file_facts {
 	int32_t build_id_size; /* 0: none; a negative errno: not an ELF file */
@@ -26,6 +27,7 @@ struct file_facts {
 	char problem[FACTS_TEXT_BYTES];
 	char interpreter[FACTS_TEXT_BYTES]; /* the program's dynamic linker; "": none named */
 	uint32_t allocator;                 /* enum allocator: the file's own */
+	uint64_t own, own_size; /* offset and size of OWN_SECTION in the file; size 0: none */
 };
 
 /* Reads the facts of a file and its probe sites, which the caller frees. -ENOMEM. */

@@ -68,6 +68,8 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t generat
 const struct runtime runtime_cpython = {
 	.id = RUNTIME_CPYTHON,
 	.name = "cpython",
+	.collector = "gc_collect_main gc_collect_generations gc_collect_young gc_collect_increment "
+		     "gc_collect_full gc_collect_region collect_with_callback",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.agent = "python",

@@ -250,7 +250,8 @@ static const char *note(const struct runtime_facts *facts)
 const struct runtime runtime_v8 = {
 	.id = RUNTIME_V8,
 	.name = "v8",
-	.collector = "v8::internal::ConcurrentMarking::JobTaskMajor::Run "
+	.collector = "v8::internal::Heap::CollectGarbage "
+		     "v8::internal::ConcurrentMarking::JobTaskMajor::Run "
 		     "v8::internal::ConcurrentMarking::JobTaskMinor::Run "
 		     "v8::internal::ConcurrentMarking::JobTask::Run "
 		     "v8::internal::ScavengerCollector::JobTask::Run "

@@ -51,6 +51,9 @@ static int64_t find_row(struct builder *builder, const struct model_function *fu
 		*row = functions->n_rows;
 		functions->rows[functions->n_rows++] = *function;
 	}
+	/* A program may have a function of the same name. */
+	if (!function->work)
+		functions->rows[*row].work = WORK_PROGRAM;
 	return (int64_t)*row;
 }
 
@@ -129,7 +132,8 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 		return -ENOMEM;
 	if (!frame->n_functions) {
 		frame->first_function = (uint32_t)functions->n_of_frames;
-		frame->allocators = allocators_of(functions->rows[row].name);
+		frame->allocators =
+			allocators_of(&builder->world->tree, frame, functions->rows[row].name);
 	}
 	functions->of_frames[functions->n_of_frames++] = (uint32_t)row;
 	frame->n_functions++;
@@ -146,15 +150,10 @@ static size_t count_shown(const struct tree *tree, const struct frame *frame)
 
 	for (uint32_t i = frame->first_symbol; i; i = tree->symbols[i].next) {
 		n++;
-		if (!is_allocators_name(tree->symbols[i].name))
+		if (!is_own_inline(&tree->symbols[i]))
 			shown = n;
 	}
 	return shown ? shown : n;
-}
-
-static bool is_allocators(const struct tree *tree, const struct frame *frame)
-{
-	return frame->first_symbol && is_allocators_name(tree->symbols[frame->first_symbol].name);
 }
 
 /* Sets a frame's functions: one, or several if calls were inlined. */
@@ -164,7 +163,8 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	const struct module *module = dense_get(&tree->modules, frame->module);
 	struct model_function function = {.runtime = frame->runtime};
 	const struct code_name *code;
-	size_t shown = is_allocators(tree, frame) ? SIZE_MAX : count_shown(tree, frame);
+	bool own = is_own_frame(tree, frame);
+	size_t shown = own ? SIZE_MAX : count_shown(tree, frame);
 	int error = 0;
 
 	if (frame->runtime == RUNTIME_MANAGED) {
@@ -179,6 +179,9 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	function.module = frame->runtime == RUNTIME_KERNEL ? "[kernel]"
 			  : module                         ? module->path
 							   : NULL;
+	/* Samplers of programs without collections do no work of a collector. */
+	if (own && model_gc_count(&builder->world->model->gc))
+		function.work = WORK_COLLECTOR;
 	for (uint32_t i = frame->first_symbol; i && shown-- && !error; i = tree->symbols[i].next) {
 		function.name = tree->symbols[i].name;
 		function.file = tree->symbols[i].file;
@@ -192,13 +195,16 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	return error;
 }
 
-/* If a function allocates nothing itself, its row shows the survival of its callees' objects. */
+/*
+ * If a function allocates nothing itself, its row shows the survival of its callees' objects.
+ * Functions of a collector or provider keep their work, which is known from their place.
+ */
 static void fill_row(struct model_function *row, const struct function_sums *sums)
 {
 	const struct sums *total = &sums->total, *self = &sums->self;
 
 	for (int work = 0; work < WORKS; work++)
-		if (sums->works == 1 << work)
+		if (!row->work && sums->works == 1 << work)
 			row->work = (enum work_kind)work;
 	row->cpu_samples = total->cpu_samples;
 	row->cpu_total_ns = (double)total->cpu_ns;

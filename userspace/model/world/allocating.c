@@ -4,19 +4,31 @@
 
 #include <string.h>
 
+#include "../../util/path_base.h"
+
 enum {
 	ALLOCATOR_FRAMES_MAX = 16, /* limit for an allocator's slow path */
 	ALLOCATOR_GAP_MAX = 3,     /* other frames between two of the allocator's */
 };
 
-bool is_allocators_name(const char *name)
+bool is_own_frame(const struct tree *tree, const struct frame *frame)
 {
-	return strncmp(name, "gc_", 3) == 0 || strncmp(name, "gcprof_", 7) == 0;
+	const struct module *module =
+		frame->runtime == RUNTIME_NATIVE ? dense_get(&tree->modules, frame->module) : NULL;
+
+	return module && frame->address - module->own < module->own_size;
 }
 
-enum allocators allocators_of(const char *name)
+bool is_own_inline(const struct symbol_name *symbol)
 {
-	if (!is_allocators_name(name))
+	const char *name = symbol->file ? path_base(symbol->file) : "";
+
+	return strcmp(name, "gc_inline.h") == 0 || strcmp(name, "provider.h") == 0;
+}
+
+enum allocators allocators_of(const struct tree *tree, const struct frame *frame, const char *name)
+{
+	if (!is_own_frame(tree, frame))
 		return ALLOCATORS_NONE;
 	return strncmp(name, "gcprof_runtime_", 15) == 0 ? ALLOCATORS_RUNTIME : ALLOCATORS_OWN;
 }

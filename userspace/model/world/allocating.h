@@ -5,14 +5,22 @@
 
 #include "tree.h"
 
-/* Is it a function of gcprof's collector, or of the provider's library? */
-bool is_allocators_name(const char *name);
-enum allocators allocators_of(const char *name);
+/*
+ * Does the frame lie in code that its file announces as that of a collector or provider, such as
+ * gcprof's? Names are the program's business: it may have functions with any.
+ */
+bool is_own_frame(const struct tree *tree, const struct frame *frame);
+
+/* Is an inlined function one of those in gcprof's headers, which lie in the program's code? */
+bool is_own_inline(const struct symbol_name *symbol);
+
+/* Of a frame whose outermost function has this name. */
+enum allocators allocators_of(const struct tree *tree, const struct frame *frame, const char *name);
 
 /*
  * An allocation sample is taken in the allocator's slow path, which is not the function that a
- * reader looks for. The innermost native frames up to the outermost one named gc_* or gcprof_*
- * belong to the allocator; a few functions with other names may lie between. The next frame,
+ * reader looks for. The innermost native frames up to the outermost one in the code of a collector
+ * or provider belong to the allocator; a few others may lie between. The next frame,
  * managed or native, is the one that allocated. If all frames belong to the allocator, the
  * outermost one is returned. Frames must have functions.
  */

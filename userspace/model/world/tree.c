@@ -102,6 +102,8 @@ int tree_module(struct tree *tree, const struct record_module *record)
 					 strncmp(module->base, "ld-linux", 8) == 0;
 	}
 	module->stamp = (struct file_stamp){record->inode, record->size, record->changed};
+	module->own = record->own;
+	module->own_size = record->own_size;
 	module->generated_by = record->process;
 	module->defined = true;
 	return 0;

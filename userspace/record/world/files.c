@@ -483,6 +483,7 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 {
 	struct file_key key = key_of(place->major, place->minor, place->inode);
 	const char *path = place->path;
+	struct code_span own = {0, 0};
 	const struct file *file;
 	struct entry *entry;
 	uint64_t id;
@@ -494,12 +495,15 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 			     : find_special(files, &key, path);
 	file = entry ? &entry->file : NULL;
 	id = file ? file->module : 0;
+	if (file)
+		own = (struct code_span){file->facts.own, file->facts.own_size};
 	if (!id && file && file_is_program(file) && !file->facts.build_id_size)
-		id = profile_writer_file(writer, file->path, &entry->stamp);
+		id = profile_writer_file(writer, file->path, &entry->stamp, &own);
 	else if (!id)
 		id = profile_writer_module(
 			writer, file ? file->path : path, file ? file->facts.build_id : NULL,
-			file && file_is_program(file) ? (size_t)file->facts.build_id_size : 0);
+			file && file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
+			&own);
 	return entry ? file_table_set_module(&files->table, entry, id) : id;
 }
 
