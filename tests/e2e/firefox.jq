@@ -212,6 +212,10 @@ def check_counter($root; $where):
 	(.samples | table(["time", "count"]; "\($where).samples"),
 		(.time | sorted_times("\($where).samples.time"), inside_range($root.meta.profilingEndTime; "\($where).samples.time"))),
 	fault(.samples.count[0] != 0; "\($where): the first count is never looked at, so it must be 0"),
+	($root.threads[.mainThreadIndex].unregisterTime // $root.meta.profilingEndTime) as $until |
+	fault(.samples.time[-1] < $until - 1; "\($where): it stops before its process"),
+	(.display // {} | fault(any(.tooltipRows[]?; .source == "accumulated" and .label != "above the lowest in view");
+		"\($where).display: an absolute level after zooming")),
 	(.display // {} | keys_missing(["graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label",
 		"tooltipRows"]; "\($where).display"),
 		fault([.color] - graph_colours != []; "\($where).display: \(.color) is no colour"),

@@ -108,6 +108,12 @@ right_shares() { # TIMES
 	cut -d '>' -f 2- known | diff <(cut -d '>' -f 2- traced) -
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | any(.heap_after > .live)' records
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | all(.heap_before > 1e6)' records
+	# Firefox has counters and graphs of them.
+	"$GCPROF" export -o - gcprof.data 2>/dev/null | zcat >firefox.json
+	jq -c '[.counters[] | .display.label]' firefox.json >labels
+	same counters "$(cat labels)" '["Heap used","Allocation rate"]'
+	same highest "$(jq '[.threads[].markers.data[] | .used // 0] | max' firefox.json)" \
+		"$(jq -s '[.[] | select(.record == "gc_cycle") | .heap_before, .heap_after] | max' records)"
 }
 
 # Rows of what was recorded, without a heading.

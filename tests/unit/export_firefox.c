@@ -521,20 +521,57 @@ TEST(counters_are_differences_behind_a_zero)
 		    .arena_bytes = 4096, .large_bytes = 50, .allocated_bytes = 10000 * i,
 		    .rss_bytes = i == 2 ? 0 : 7000 * i);
 	}
+	PUT(&synthetic, exit, .time = 5500, .thread = 1, .last = 1);
 	synthetic_end(&synthetic, 6000);
 	exported = export_as(&synthetic, "firefox", NULL);
 	check_firefox(&exported);
 	object = parse_json(&exported);
-	check_levels(json_at(object, "counters.0"), "Heap used", (int64_t[]){0, 300, 900, 900}, 4);
-	check_levels(json_at(object, "counters.1"), "Arenas", (int64_t[]){0, 4096, 4096, 4096}, 4);
-	check_levels(json_at(object, "counters.2"), "Large objects", (int64_t[]){0, 50, 50, 50}, 4);
+	check_levels(json_at(object, "counters.0"), "Heap used", (int64_t[]){0, 300, 900, 900, 900},
+		     5);
+	check_levels(json_at(object, "counters.1"), "Arenas",
+		     (int64_t[]){0, 4096, 4096, 4096, 4096}, 5);
+	check_levels(json_at(object, "counters.2"), "Large objects", (int64_t[]){0, 50, 50, 50, 50},
+		     5);
 	check_levels(json_at(object, "counters.3"), "Allocation rate",
-		     (int64_t[]){0, 10000, 20000, 30000}, 4);
+		     (int64_t[]){0, 10000, 20000, 30000, 30000}, 5);
 	/* The second collection did not tell it. */
-	check_levels(json_at(object, "counters.4"), "RSS", (int64_t[]){0, 7000, 7000, 21000}, 4);
+	check_levels(json_at(object, "counters.4"), "RSS", (int64_t[]){0, 7000, 7000, 21000, 21000},
+		     5);
+	/* The last collection was at 3200, the process ends at 5500. */
+	CHECK(is_near(json_number_value(json_at(object, "counters.0.samples.time.4")), 0.0045,
+		      1e-9));
 	json_decref(object);
 	free(exported.data);
 	synthetic_free(&synthetic);
+}
+
+/*
+ * Of a runtime that tells the size of its heap before and after collections and cycles; samples
+ * tell the rate.
+ */
+TEST(heaps_of_runtimes_have_counters_and_graphs)
+{
+	static const char graph[] = "{\"type\":\"GcprofHeap\",\"used\":67108864,"
+				    "\"committed\":268435456}";
+	struct synthetic_runtime runtime;
+	struct exported exported;
+	json_t *object;
+
+	synthetic_runtime(&runtime, "hotspot");
+	synthetic_end(&runtime.synthetic, runtime.time);
+	exported = export_as(&runtime.synthetic, "firefox", NULL);
+	check_firefox(&exported);
+	object = parse_json(&exported);
+	CHECK_STR(json_string_value(json_at(object, "counters.0.display.label")), "Heap used");
+	CHECK_STR(json_string_value(json_at(object, "counters.1.display.label")), "Heap size");
+	CHECK_STR(json_string_value(json_at(object, "counters.2.display.label")),
+		  "Allocation rate");
+	CHECK_EQ(json_array_size(json_object_get(object, "counters")), 3);
+	CHECK(is_near(json_sum(json_at(object, "counters.2.samples.count")), 1e6, 1));
+	CHECK(memmem(exported.data, exported.size, graph, strlen(graph)) != NULL);
+	json_decref(object);
+	free(exported.data);
+	synthetic_free(&runtime.synthetic);
 }
 
 /* Too much for the limit: what is shown fits, is valid, adds up, and it is said. */

@@ -40,6 +40,7 @@ static void free_job(struct export_job *job)
 	free(firefox->marks);
 	firefox_layout_free(&firefox->layout);
 	firefox_sources_free(&firefox->sources);
+	free(firefox->levels);
 	free(firefox->tracks);
 	map_free(firefox->call_names);
 	map_free(firefox->pids);
@@ -89,10 +90,9 @@ static int put_all(struct firefox *firefox)
 	firefox_put_meta(firefox);
 	output_text(output, "\"libs\":[],\n");
 	error = firefox_put_threads(firefox);
-	if (!error)
-		error = firefox_put_counters(firefox);
 	if (error)
 		return error;
+	firefox_put_counters(firefox);
 	output_text(output, "\"shared\":{\n");
 	firefox_put_stacks(firefox);
 	firefox_put_frames(firefox);
@@ -140,6 +140,8 @@ static int finish(struct model_observer *observer, const struct world *world)
 		error = read_sources(firefox);
 	if (!error)
 		error = firefox_plan_size(firefox);
+	if (!error)
+		error = firefox_levels(firefox);
 	if (!error)
 		error = firefox_plan_tracks(firefox);
 	return error ? error : put_all(firefox);

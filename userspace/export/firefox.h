@@ -78,7 +78,17 @@ struct mark {
 	uint32_t next;   /* of the same thread; 0: none */
 	uint64_t thread; /* 0: the first thread */
 	uint64_t start, end;
-	uint64_t values[7];
+	uint64_t values[8];
+};
+
+/* What is known about a heap and its process at a moment. Sizes in bytes; 0: unknown. */
+struct level {
+	uint64_t process, heap;
+	uint64_t time; /* ns since the start of the recording */
+	bool exact;    /* with `arenas`, `large` and `allocated` */
+	uint64_t used, committed, arenas, large;
+	uint64_t allocated; /* since the heap's creation */
+	uint64_t rss;
 };
 
 struct ff_thread {
@@ -90,6 +100,7 @@ struct ff_thread {
 
 struct ff_process {
 	struct spool_stream allocs, faults;
+	uint64_t ended; /* 0: unknown */
 	uint32_t first_gc;
 };
 
@@ -149,6 +160,8 @@ enum pseudo {
 };
 
 #define NO_FILE (-1)
+
+enum { COUNTED_MAX = 32 }; /* heaps and processes with counters: more are unreadable */
 
 /* The numbers of all rows of the shared tables. */
 struct layout {
@@ -220,6 +233,8 @@ struct firefox {
 	struct layout layout;
 	struct sources sources;
 	struct thinning thin;
+	struct level *levels; /* by process, heap, time */
+	size_t n_levels, levels_capacity;
 	struct ff_track *tracks;
 	size_t n_tracks;
 	struct map *call_names;   /* number of a system call -> 1 + row in model->syscalls */
@@ -239,6 +254,13 @@ int firefox_plan_tracks(struct firefox *firefox);
 size_t firefox_main_track(const struct firefox *firefox, uint64_t process);
 int firefox_plan_size(struct firefox *firefox);
 bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
+
+/*
+ * firefox_levels.c: gathers the sizes of heaps. 0 or -ENOMEM. The second returns the index behind
+ * the last level of the heap whose first level is given.
+ */
+int firefox_levels(struct firefox *firefox);
+size_t firefox_heap_end(const struct firefox *firefox, size_t first);
 
 /* firefox_layout.c: numbers the rows of the tables that all threads share. */
 enum { COMBO_STACKS = 1 + SURVIVALS };
@@ -283,7 +305,7 @@ int firefox_put_threads(struct firefox *firefox);
 /* The pid of a process as a JSON string; a reused pid has a suffix. */
 void firefox_put_pid(struct firefox *firefox, uint64_t process);
 int firefox_put_markers(struct firefox *firefox, size_t track);
-int firefox_put_counters(struct firefox *firefox);
+void firefox_put_counters(struct firefox *firefox);
 
 /* The cells of a column, separated by commas. */
 struct column {

@@ -1,66 +1,85 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox_counters.c: tracks for the size of each heap and the allocation rate. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "firefox.h"
 
-enum { HEAPS_MAX = 32 }; /* more tracks are unreadable */
-
-struct counter {
-	const char *name, *description, *colour;
-	bool rate; /* the rate of change instead of the level */
-	uint64_t (*value)(const struct record_gc_end *end);
+enum {
+	RATE_POINTS = 256,
 };
 
-static uint64_t used_of(const struct record_gc_end *end)
-{
-	return end->live_bytes;
-}
-
-static uint64_t arenas_of(const struct record_gc_end *end)
-{
-	return end->arena_bytes;
-}
-
-static uint64_t large_of(const struct record_gc_end *end)
-{
-	return end->large_bytes;
-}
-
-static uint64_t allocated_of(const struct record_gc_end *end)
-{
-	return end->allocated_bytes;
-}
-
-static uint64_t rss_of(const struct record_gc_end *end)
-{
-	return end->rss_bytes;
-}
-
-static const struct counter counters[] = {
-	{"Heap used", "bytes in old and large objects after each collection", "blue", false,
-	 used_of},
-	{"Arenas", "bytes reserved for small and medium old objects", "grey", false, arenas_of},
-	{"Large objects", "bytes in large objects", "purple", false, large_of},
-	{"Allocation rate", "bytes allocated per second", "orange", true, allocated_of},
-	{"RSS", "resident set size of the process after each collection", "magenta", false, rss_of},
-};
-
-enum { N_COUNTERS = sizeof(counters) / sizeof(*counters) };
-
-/* The collections of one heap that have its figures, ordered by time. */
-struct heap_gcs {
-	const struct gc_mark *const *gcs;
+/* Levels of one heap, ordered by time. */
+struct heap_levels {
+	const struct level *levels;
 	size_t count;
 	unsigned number; /* of the heap in its process, from 1 */
 };
 
+struct counter {
+	const char *name, *description, *colour;
+	bool rate;    /* the rate of change instead of the level */
+	bool process; /* of the process, not of one of its heaps */
+	uint64_t (*value)(const struct level *level);
+};
+
+static uint64_t used_of(const struct level *level)
+{
+	return level->used;
+}
+
+static uint64_t size_of(const struct level *level)
+{
+	return level->exact ? 0 : level->committed;
+}
+
+static uint64_t arenas_of(const struct level *level)
+{
+	return level->arenas;
+}
+
+static uint64_t large_of(const struct level *level)
+{
+	return level->large;
+}
+
+static uint64_t allocated_of(const struct level *level)
+{
+	return level->allocated;
+}
+
+static uint64_t rss_of(const struct level *level)
+{
+	return level->rss;
+}
+
+static const struct counter counters[] = {
+	{"Heap used", "bytes in use as the runtime reports them at collections and cycles", "blue",
+	 false, false, used_of},
+	{"Heap size", "bytes of the heap, used or not", "grey", false, false, size_of},
+	{"Arenas", "bytes reserved for small and medium old objects", "grey", false, false,
+	 arenas_of},
+	{"Large objects", "bytes in large objects", "purple", false, false, large_of},
+	{"Allocation rate", "bytes allocated per second", "orange", true, false, allocated_of},
+	{"RSS", "resident set size of the process after each collection", "magenta", false, true,
+	 rss_of},
+};
+
+/* Without a runtime that counts. */
+static const struct counter sampled = {"Allocation rate",
+				       "bytes allocated per second, estimated from samples",
+				       "orange",
+				       true,
+				       true,
+				       NULL};
+
+enum { N_COUNTERS = sizeof(counters) / sizeof(*counters) };
+
+/* The viewer has levels relative to the lowest one in view; marker tracks have the absolute ones.
+ */
 static const char level_rows[] =
 	"{\"type\":\"value\",\"source\":\"accumulated\",\"format\":{\"unit\":\"bytes\"},"
-	"\"label\":\"at this time\"},"
+	"\"label\":\"above the lowest in view\"},"
 	"{\"type\":\"value\",\"source\":\"count-range\",\"format\":{\"unit\":\"bytes\"},"
 	"\"label\":\"range in the graph\"}";
 static const char rate_rows[] =
@@ -68,6 +87,19 @@ static const char rate_rows[] =
 	"\"label\":\"allocation rate\"},"
 	"{\"type\":\"value\",\"source\":\"committed-range-total\",\"format\":{\"unit\":\"bytes\"},"
 	"\"label\":\"allocated in the view\"}";
+
+static void put_head(struct firefox *firefox, const struct counter *counter, uint64_t process,
+		     bool *first)
+{
+	struct output *output = firefox->job.output;
+
+	output_format(output, "%s{\"name\":\"%s\",\"category\":\"Memory\",", *first ? "" : ",\n",
+		      counter->name);
+	*first = false;
+	output_format(output, "\"description\":\"%s\",\"pid\":", counter->description);
+	firefox_put_pid(firefox, process);
+	output_format(output, ",\"mainThreadIndex\":%zu,\n", firefox_main_track(firefox, process));
+}
 
 static void put_display(struct output *output, const struct counter *counter, unsigned number,
 			size_t weight)
@@ -82,7 +114,7 @@ static void put_display(struct output *output, const struct counter *counter, un
 		      counter->rate ? "line-rate" : "line-accumulated", counter->colour,
 		      counter->value == used_of ? "\"timeline-memory\"" : "null", weight, label);
 	output_text(output, counter->rate ? rate_rows : level_rows);
-	output_text(output, "]}");
+	output_text(output, "]}}");
 }
 
 /*
@@ -90,29 +122,20 @@ static void put_display(struct output *output, const struct counter *counter, un
  * recording.
  */
 static void put_samples(struct firefox *firefox, const struct counter *counter,
-			const struct heap_gcs *heap)
+			const struct heap_levels *heap)
 {
 	struct output *output = firefox->job.output;
-	uint64_t before = 0, latest = 0;
+	uint64_t before = 0;
 
 	output_text(output, "\"samples\":{\"time\":[0");
 	for (size_t i = 0; i < heap->count; i++) {
-		uint64_t time = firefox_time(firefox, heap->gcs[i]->end.time);
-
-		latest = time > latest ? time : latest;
 		output_text(output, ",");
-		output_milliseconds(output, latest);
+		output_milliseconds(output, heap->levels[i].time);
 	}
 	output_text(output, "],\n\"count\":[0");
 	for (size_t i = 0; i < heap->count; i++) {
-		uint64_t value = counter->value(&heap->gcs[i]->end);
+		uint64_t value = counter->value(&heap->levels[i]);
 
-		/*
-		 * Counters that only grow may be slightly out of order; some collections
-		 * have no RSS.
-		 */
-		if ((counter->rate && value < before) || (counter->value == rss_of && !value))
-			value = before;
 		output_text(output, ",");
 		output_integer(output, (int64_t)(value - before));
 		before = value;
@@ -120,78 +143,86 @@ static void put_samples(struct firefox *firefox, const struct counter *counter,
 	output_format(output, "],\"length\":%zu},\n", heap->count + 1);
 }
 
-/* The RSS belongs to the process: it is shown with the first heap, if it is known. */
-static bool is_shown(const struct counter *counter, const struct heap_gcs *heap)
+/* What belongs to the process is shown with its first heap. */
+static bool is_shown(const struct counter *counter, const struct heap_levels *heap)
 {
-	if (counter->value != rss_of)
-		return true;
-	for (size_t i = 0; i < heap->count && heap->number == 1; i++)
-		if (heap->gcs[i]->end.rss_bytes)
+	for (size_t i = 0; i < heap->count && (!counter->process || heap->number == 1); i++)
+		if (counter->value(&heap->levels[i]) ||
+		    (heap->levels[i].exact && counter->value != size_of &&
+		     counter->value != rss_of))
 			return true;
 	return false;
 }
 
-static void put_heap(struct firefox *firefox, const struct heap_gcs *heap, bool first)
+static void put_heap(struct firefox *firefox, const struct heap_levels *heap, bool *first)
 {
-	struct output *output = firefox->job.output;
-	uint64_t process = heap->gcs[0]->process;
+	uint64_t process = heap->levels[0].process;
 
 	for (size_t i = 0; i < N_COUNTERS; i++) {
 		if (!is_shown(&counters[i], heap))
 			continue;
-		output_format(output, "%s{\"name\":\"%s\",\"category\":\"Memory\",",
-			      first && !i ? "" : ",\n", counters[i].name);
-		output_format(output, "\"description\":\"%s\",\"pid\":", counters[i].description);
-		firefox_put_pid(firefox, process);
-		output_format(output, ",\"mainThreadIndex\":%zu,\n",
-			      firefox_main_track(firefox, process));
+		put_head(firefox, &counters[i], process, first);
 		put_samples(firefox, &counters[i], heap);
-		put_display(output, &counters[i], heap->number, 10 * (i + 1));
-		output_text(output, "}");
+		put_display(firefox->job.output, &counters[i], heap->number, 10 * (i + 1));
 	}
 }
 
-static int by_heap(const void *a, const void *b)
+/* Sums of samples in equal parts of the recording; the last part is the rest. */
+static void put_sampled(struct firefox *firefox, uint64_t process, bool *first)
 {
-	const struct gc_mark *x = *(const struct gc_mark *const *)a;
-	const struct gc_mark *y = *(const struct gc_mark *const *)b;
+	struct output *output = firefox->job.output;
+	uint64_t duration = firefox->world->model->run.duration;
+	uint64_t width = duration / RATE_POINTS + 1;
+	double bins[RATE_POINTS] = {0};
+	struct spool_cursor cursor;
+	const struct alloc_row *row;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->end.heap != y->end.heap)
-		return x->end.heap < y->end.heap ? -1 : 1;
-	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
+	spool_rewind(&cursor, &firefox->processes[process].allocs, sizeof(*row));
+	while ((row = spool_next(firefox->spool, &cursor)))
+		bins[firefox_time(firefox, row->time) / width] += row->bytes;
+	put_head(firefox, &sampled, process, first);
+	output_text(output, "\"samples\":{\"time\":[0");
+	for (uint64_t i = 1; i <= RATE_POINTS; i++) {
+		output_text(output, ",");
+		output_milliseconds(output, i * width < duration ? i * width : duration);
+	}
+	output_text(output, "],\n\"count\":[0");
+	for (size_t i = 0; i < RATE_POINTS; i++) {
+		output_text(output, ",");
+		output_rounded(output, bins[i]);
+	}
+	output_format(output, "],\"length\":%d},\n", RATE_POINTS + 1);
+	put_display(output, &sampled, 1, 10 * N_COUNTERS);
 }
 
-static bool is_same_heap(const struct gc_mark *a, const struct gc_mark *b)
+/* Does a heap of the process count what it allocates? */
+static bool counts(const struct firefox *firefox, uint64_t process)
 {
-	return a->process == b->process && a->end.heap == b->end.heap;
+	for (size_t i = 0; i < firefox->n_levels; i++)
+		if (firefox->levels[i].process == process && firefox->levels[i].exact)
+			return true;
+	return false;
 }
 
-int firefox_put_counters(struct firefox *firefox)
+void firefox_put_counters(struct firefox *firefox)
 {
-	const struct gc_mark **gcs = calloc(firefox->n_gcs + 1, sizeof(*gcs));
-	size_t count = 0, next, heaps = 0;
+	size_t next, shown = 0;
 	unsigned number = 0;
+	bool first = true;
 
-	if (!gcs)
-		return -ENOMEM;
-	for (size_t i = 1; i < firefox->n_gcs; i++)
-		if (firefox->gcs[i].end.has_stats)
-			gcs[count++] = &firefox->gcs[i];
-	qsort(gcs, count, sizeof(*gcs), by_heap);
 	output_text(firefox->job.output, "\"counters\":[\n");
-	for (size_t i = 0; i < count && heaps < HEAPS_MAX; i = next) {
-		struct heap_gcs heap = {gcs + i, 0, 0};
+	for (size_t i = 0; i < firefox->n_levels && shown < COUNTED_MAX; i = next, shown++) {
+		const struct level *level = &firefox->levels[i];
 
-		number = i && gcs[i - 1]->process == gcs[i]->process ? number + 1 : 1;
-		for (next = i; next < count && is_same_heap(gcs[i], gcs[next]);)
-			next++;
-		heap.count = next - i;
-		heap.number = number;
-		put_heap(firefox, &heap, heaps++ == 0);
+		next = firefox_heap_end(firefox, i);
+		number = i && level[-1].process == level->process ? number + 1 : 1;
+		put_heap(firefox, &(struct heap_levels){level, next - i, number}, &first);
+	}
+	for (uint64_t id = 1; id < firefox->processes_capacity && shown < COUNTED_MAX; id++) {
+		if (!firefox->processes[id].allocs.rows || counts(firefox, id))
+			continue;
+		put_sampled(firefox, id, &first);
+		shown++;
 	}
 	output_text(firefox->job.output, "],\n");
-	free(gcs);
-	return 0;
 }

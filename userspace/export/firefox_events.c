@@ -363,13 +363,13 @@ static int take_phase(struct firefox *firefox, const struct world *world,
 static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *record)
 {
 	const struct gc_mark *last = firefox->n_gcs > 1 ? &firefox->gcs[firefox->n_gcs - 1] : NULL;
-	struct mark mark = {.kind = MARK_CYCLE,
-			    .thread = last && last->process == record->process ? last->end.thread
-									       : 0,
-			    .start = record->time - record->span,
-			    .end = record->time,
-			    .values = {record->process, record->cycle, record->name, record->reason,
-				       record->heap_before, record->heap_after, record->live}};
+	struct mark mark = {
+		.kind = MARK_CYCLE,
+		.thread = last && last->process == record->process ? last->end.thread : 0,
+		.start = record->time - record->span,
+		.end = record->time,
+		.values = {record->process, record->cycle, record->name, record->reason,
+			   record->heap_before, record->heap_after, record->live, record->heap}};
 
 	return add_mark(firefox, &mark);
 }
@@ -455,19 +455,23 @@ static int take_syscall(struct firefox *firefox, const struct world *world,
 	return spool_append(firefox->spool, &thread->calls, &row, sizeof(row));
 }
 
-/* Records when threads start and end. */
+/* Records when threads start and end, and processes end. */
 static int take_life(struct firefox *firefox, const struct world *world,
 		     const struct record *record)
 {
 	bool begins = record->kind == RECORD_fork;
 	uint64_t id = begins ? record->fork.child : record->exit.thread;
+	struct ff_process *process;
 	struct ff_thread *thread;
 
 	if (!tasks_find_thread(&world->tasks, id))
 		return 0;
 	thread = thread_of(firefox, id);
-	if (!thread)
+	process = known_process(firefox, process_of(world, id));
+	if (!thread || !process)
 		return -ENOMEM;
+	if (!begins && record->exit.last)
+		process->ended = record->exit.time;
 	if (begins)
 		thread->registered = record->fork.time;
 	else

@@ -14,7 +14,7 @@ enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };
 /* A marker of a track; system calls were read from the spool. */
 struct marker {
 	uint64_t start, end;
-	enum { SHOW_CALL, SHOW_GC, SHOW_HEAP, SHOW_PAUSE, SHOW_MARK } kind;
+	enum { SHOW_CALL, SHOW_GC, SHOW_HEAP, SHOW_RSS, SHOW_PAUSE, SHOW_MARK } kind;
 	uint32_t index;
 };
 
@@ -91,18 +91,26 @@ static int add_thread(struct firefox *firefox, uint64_t id, struct markers *mark
 /* Adds points of the graphs of heap and pauses on the first track of a process. */
 static int add_graphs(struct firefox *firefox, uint64_t process, struct markers *markers)
 {
+	const struct level *levels = firefox->levels;
 	int error = 0;
 
 	for (uint32_t i = firefox->processes[process].first_gc; i && !error;
 	     i = firefox->gcs[i].next_of_process) {
 		const struct gc_mark *gc = &firefox->gcs[i];
-		struct marker heap = {gc->end.time, gc->end.time, SHOW_HEAP, i};
 		struct marker pause = {gc->closed.begin, gc->end.time, SHOW_PAUSE, i};
 
-		if (gc->end.has_stats)
-			error = add(markers, &heap);
-		if (!error)
-			error = add(markers, &pause);
+		error = add(markers, &pause);
+	}
+	for (uint32_t i = 0; i < firefox->n_levels && levels[i].process <= process && !error; i++) {
+		uint64_t time = firefox->world->model->run.start + levels[i].time;
+		struct marker heap = {time, time, SHOW_HEAP, i};
+		struct marker rss = {time, time, SHOW_RSS, i};
+
+		if (levels[i].process != process)
+			continue;
+		error = add(markers, &heap);
+		if (!error && levels[i].rss)
+			error = add(markers, &rss);
 	}
 	return error;
 }
@@ -280,11 +288,15 @@ static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 	output_text(output, "}");
 }
 
-static void put_heap_data(struct output *output, const struct gc_mark *gc)
+/* A graph only shows markers that have all of its keys. */
+static void put_heap_data(struct output *output, const struct level *level)
 {
-	output_format(output,
-		      "{\"type\":\"GcprofHeap\",\"used\":%" PRIu64 ",\"committed\":%" PRIu64 "}",
-		      gc->end.live_bytes, gc->end.arena_bytes + gc->end.large_bytes);
+	output_format(output, "{\"type\":\"%s\",\"used\":%" PRIu64,
+		      level->exact || level->committed ? "GcprofHeap" : "GcprofHeapUsed",
+		      level->used);
+	if (level->exact || level->committed)
+		output_format(output, ",\"committed\":%" PRIu64, level->committed);
+	output_text(output, "}");
 }
 
 static void put_pause_data(struct output *output, const struct gc_mark *gc)
@@ -406,7 +418,11 @@ static void put_data(struct firefox *firefox, struct output *output, const struc
 		put_gc_data(firefox, &firefox->gcs[marker->index]);
 		break;
 	case SHOW_HEAP:
-		put_heap_data(output, &firefox->gcs[marker->index]);
+		put_heap_data(output, &firefox->levels[marker->index]);
+		break;
+	case SHOW_RSS:
+		output_format(output, "{\"type\":\"GcprofRss\",\"rss\":%" PRIu64 "}",
+			      firefox->levels[marker->index].rss);
 		break;
 	case SHOW_PAUSE:
 		put_pause_data(output, &firefox->gcs[marker->index]);
@@ -441,7 +457,9 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		       : kind == GCPROF_GC_STOP ? "GC stop"
 						: "GC";
 	case SHOW_HEAP:
-		return "Heap after GC";
+		return "Heap";
+	case SHOW_RSS:
+		return "RSS";
 	case SHOW_PAUSE:
 		return "GC pause";
 	case SHOW_MARK:
@@ -490,7 +508,7 @@ static bool is_instant(const struct firefox *firefox, const struct marker *marke
 {
 	const struct mark *mark = marker->kind == SHOW_MARK ? &firefox->marks[marker->index] : NULL;
 
-	return marker->kind == SHOW_HEAP ||
+	return marker->kind == SHOW_HEAP || marker->kind == SHOW_RSS ||
 	       (mark && !is_of_collector(mark) && mark->kind != MARK_PAUSED);
 }
 

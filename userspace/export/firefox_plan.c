@@ -13,8 +13,9 @@ enum {
 	CPU_BYTES = 26,
 	FAULT_BYTES = 30,
 	ALLOC_BYTES = 30,
-	GC_BYTES = 1240, /* including its points on the graphs */
-	MARK_BYTES = 700,
+	GC_BYTES = 1240,   /* including its points on the graphs */
+	MARK_BYTES = 900,  /* including its points on the graphs */
+	RATE_BYTES = 8000, /* of a process: a counter of its allocations */
 	STACK_BYTES = 24,
 	FRAME_BYTES = 70,
 	FUNCTION_BYTES = 80,
@@ -160,11 +161,14 @@ static uint64_t tables_size(const struct firefox *firefox)
 {
 	const struct layout *layout = &firefox->layout;
 	const struct tasks *tasks = &firefox->world->tasks;
+	uint64_t rates = 0;
 
+	for (size_t i = 0; i < firefox->processes_capacity && rates < COUNTED_MAX; i++)
+		rates += firefox->processes[i].allocs.rows > 0;
 	return FIXED_BYTES + names_size(firefox) + firefox->sources.size +
 	       layout->n_stacks * (uint64_t)STACK_BYTES + layout->n_frames * (uint64_t)FRAME_BYTES +
 	       firefox->world->functions.n_rows * (uint64_t)FUNCTION_BYTES +
-	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES;
+	       (tasks->threads.limit + tasks->processes.limit) * TRACK_BYTES + rates * RATE_BYTES;
 }
 
 /* Divides the room among the needs: the smallest needs are satisfied first. */

@@ -90,14 +90,36 @@ static const struct schema {
 	{
 		"GcprofHeap",
 		"",
-		"Heap after a collection",
-		"{marker.data.used} used",
-		"The heap after each collection.",
+		"{marker.data.used} used of {marker.data.committed}",
+		"{marker.data.used} used of {marker.data.committed}",
+		"The heap at collections and cycles.",
 		"{\"key\":\"used\",\"type\":\"line-filled\",\"color\":\"blue\"},"
 		"{\"key\":\"committed\",\"type\":\"line\",\"color\":\"grey\"}",
 		{
-			{"used", "In old and large objects", "bytes"},
-			{"committed", "Arenas and large objects", "bytes"},
+			{"used", "In use (gcprof's collector: in old and large objects)", "bytes"},
+			{"committed", "Size", "bytes"},
+		},
+	},
+	{
+		"GcprofHeapUsed",
+		"",
+		"{marker.data.used} used",
+		"{marker.data.used} used",
+		"The heap at collections and cycles.",
+		"{\"key\":\"used\",\"type\":\"line-filled\",\"color\":\"blue\"}",
+		{
+			{"used", "In use", "bytes"},
+		},
+	},
+	{
+		"GcprofRss",
+		"",
+		"{marker.data.rss}",
+		"{marker.data.rss}",
+		"The resident set size of the process after collections.",
+		"{\"key\":\"rss\",\"type\":\"line-filled\",\"color\":\"magenta\"}",
+		{
+			{"rss", "RSS", "bytes"},
 		},
 	},
 	{
