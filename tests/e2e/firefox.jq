@@ -180,6 +180,7 @@ def check_markers($strings; $categories; $stacks; $last; $schemas; $graphs; $whe
 	([.data[] | select(.cause != null) | .cause | if type == "object" then . else {} end] |
 		fault(any(.time == null or .stack == null); "\($where): cause is not {time, stack}"),
 		([.[].stack] | indexes($stacks; "\($where).data.cause.stack"))),
+	fault([.data[] | select(.causedBy != null and .cause == null)] != []; "\($where): a cause without a stack"),
 	([.data[] | select(.what != null) | .what] | indexes($strings; "\($where).data.what")),
 	(.data | map(.type as $type | (keys - ["type", "cause"] - ($schemas[$type] // []))[] | "\($type).\(.)") | unique[] |
 		"\($where): not in the schema: \(.)"),

@@ -110,6 +110,8 @@ right_shares() { # TIMES
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | all(.heap_before > 1e6)' records
 	# Firefox has counters and graphs of them.
 	"$GCPROF" export -o - gcprof.data 2>/dev/null | zcat >firefox.json
+	jq -e '[.threads[].markers.data[] | select(.type == "GcprofCycle" or .kind == "stop for a collection")] |
+		length > 2 and all(.gcReason != "unknown") and (map(select(.causedBy)) | length) >= length / 2' firefox.json
 	jq -c '[.counters[] | .display.label]' firefox.json >labels
 	same counters "$(cat labels)" '["Heap used","Allocation rate"]'
 	same highest "$(jq '[.threads[].markers.data[] | .used // 0] | max' firefox.json)" \

@@ -24,6 +24,8 @@ static void free_job(struct export_job *job)
 	for (size_t i = 0; i < firefox->processes_capacity; i++) {
 		spool_stream_free(&firefox->processes[i].allocs);
 		spool_stream_free(&firefox->processes[i].faults);
+		for (int kind = 0; kind < CAUSE_KINDS; kind++)
+			free(firefox->processes[i].recent[kind]);
 	}
 	free(firefox->threads);
 	free(firefox->processes);
@@ -38,6 +40,7 @@ static void free_job(struct export_job *job)
 	free(firefox->survivals);
 	free(firefox->gcs);
 	free(firefox->marks);
+	free(firefox->causes);
 	firefox_layout_free(&firefox->layout);
 	firefox_sources_free(&firefox->sources);
 	free(firefox->levels);
@@ -156,7 +159,7 @@ static int create(struct export_job **out)
 	firefox->job.observer = (struct model_observer){firefox_record, finish, NULL};
 	firefox->job.free = free_job;
 	firefox->n_heaps = firefox->n_live = firefox->n_survivals = 1;
-	firefox->n_gcs = firefox->n_marks = 1;
+	firefox->n_gcs = firefox->n_marks = firefox->n_causes = 1;
 	firefox->heaps = map_create(2 * sizeof(uint64_t));
 	firefox->live = id_map_create();
 	firefox->combos = map_create(sizeof(struct combo));

@@ -19,77 +19,11 @@
 #include "../util/id_map.h"
 #include "../util/map.h"
 #include "export.h"
+#include "firefox_rows.h"
 #include "firefox_sources.h"
 #include "output.h"
 #include "path.h"
 #include "spool.h"
-
-/* Rows in the spool. Times are CLOCK_MONOTONIC ns. */
-struct cpu_row {
-	uint64_t time;
-	uint64_t stack, ns; /* stack of the profile, 0: none; CPU time that it stands for */
-};
-
-/* Time off the CPU. */
-struct wait_row {
-	uint64_t end, duration;
-	uint64_t held_ns; /* of shorter waits before it */
-	uint32_t wait;    /* number of its struct wait */
-};
-
-/* An allocation, or the death of an object; listed for the thread and for the process. */
-struct alloc_row {
-	uint64_t time;
-	double bytes;    /* that the sample stands for */
-	uint64_t object; /* number of the allocation sample, from 1 */
-	uint32_t combo;  /* of an allocation: its struct combo */
-	uint32_t death;  /* enum death; 0: an allocation */
-};
-
-/* A page fault, and the faults before it that have no record. */
-struct fault_row {
-	uint64_t time;
-	uint64_t stack; /* of the profile; 0: none */
-	uint64_t count;
-};
-
-enum death { DEATH_NONE, DEATH_YOUNG, DEATH_OLD, DEATH_FREED, DEATH_UNKNOWN };
-
-struct call_row {
-	uint64_t end, duration;
-	uint64_t number; /* bit 31: a 32-bit call */
-	int64_t result;
-	uint64_t args[3], path; /* the path is the number of a string; 0: none */
-	uint64_t gc_ns;
-	uint32_t stack, flags, stands, fiber;
-};
-
-/* A collection with the data known at its end. */
-struct gc_mark {
-	struct closed_gc closed;
-	struct record_gc_end end;
-	uint64_t process;
-	uint32_t next, next_of_process; /* of the same thread or process; 0: none */
-};
-
-/* Any other, rare event. */
-struct mark {
-	enum { MARK_PHASE = 1, MARK_LOSS, MARK_PERIOD, MARK_CYCLE, MARK_PAUSED } kind;
-	uint32_t next;   /* of the same thread; 0: none */
-	uint64_t thread; /* 0: the first thread */
-	uint64_t start, end;
-	uint64_t values[8];
-};
-
-/* What is known about a heap and its process at a moment. Sizes in bytes; 0: unknown. */
-struct level {
-	uint64_t process, heap;
-	uint64_t time; /* ns since the start of the recording */
-	bool exact;    /* with `arenas`, `large` and `allocated` */
-	uint64_t used, committed, arenas, large;
-	uint64_t allocated; /* since the heap's creation */
-	uint64_t rss;
-};
 
 struct ff_thread {
 	struct spool_stream cpu, waits, allocs, calls;
@@ -102,29 +36,14 @@ struct ff_process {
 	struct spool_stream allocs, faults;
 	uint64_t ended; /* 0: unknown */
 	uint32_t first_gc;
+	struct recent *recent[CAUSE_KINDS]; /* NULL: nothing yet */
+	uint32_t causes[CAUSE_KINDS];       /* of the last collection that had some */
+	struct mark cycle;                  /* the last; its process is 0: none */
 };
 
 /* A heap's major collector. */
 struct ff_heap {
 	uint64_t phase, since, thread;
-};
-
-/* A sampled object that is not known to be dead. */
-struct live_object {
-	double bytes;
-	uint64_t number; /* of its sample; 0: it is dead */
-	uint32_t thread, next_free;
-	bool manual; /* lives until the program frees it */
-};
-
-/* A stack that allocates and the allocated type. */
-struct combo {
-	uint32_t stack, type;
-};
-
-/* A stack that waits and the reason. */
-struct wait {
-	uint32_t stack, reason;
 };
 
 enum category {
@@ -220,6 +139,8 @@ struct firefox {
 	size_t n_survivals, survivals_capacity;
 	struct gc_mark *gcs; /* index 0 is unused */
 	size_t n_gcs, gcs_capacity;
+	struct causes_found *causes; /* index 0 is unused */
+	size_t n_causes, causes_capacity;
 	struct mark *marks; /* index 0 is unused */
 	size_t n_marks, marks_capacity;
 	uint64_t gcs_dropped, marks_dropped;
@@ -254,6 +175,17 @@ int firefox_plan_tracks(struct firefox *firefox);
 size_t firefox_main_track(const struct firefox *firefox, uint64_t process);
 int firefox_plan_size(struct firefox *firefox);
 bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);
+
+/*
+ * firefox_causes.c: counts a sample, or the bytes of one that a collection kept. 0 or -ENOMEM. A
+ * collection takes the causes since the last one: their index (0: none), or -ENOMEM. The others
+ * write the fields of a marker.
+ */
+int firefox_cause(struct ff_process *process, uint32_t combo, double bytes, double kept);
+int64_t firefox_take_causes(struct firefox *firefox, struct ff_process *process,
+			    enum cause_kind kind);
+void firefox_put_causes(struct firefox *firefox, uint32_t number, uint64_t time);
+void firefox_put_pause_causes(struct firefox *firefox, const struct model_pause *pause);
 
 /*
  * firefox_levels.c: gathers the sizes of heaps. 0 or -ENOMEM. The second returns the index behind

@@ -12,6 +12,7 @@ enum {
 	GCS_MAX = 200000, /* kept in memory; beyond this, the shorter half is dropped */
 	MARKS_MAX = 200000,
 	COMPAT_BIT = 31,
+	BEFORE_CYCLE_MAX = 64, /* pauses of all processes before the end of a cycle */
 };
 
 struct pair_key {
@@ -207,10 +208,12 @@ static int take_alloc(struct firefox *firefox, const struct world *world, const 
 	firefox->survivals[firefox->n_survivals] =
 		record->kind == GCPROF_SAMPLE_BORN_OLD ? SURVIVAL_LIVED : SURVIVAL_UNKNOWN;
 	object.number = row.object = firefox->n_survivals++;
-	row.combo = (uint32_t)number;
+	row.combo = object.combo = (uint32_t)number;
 	firefox->n_allocs++;
 	thread->allocations++;
-	error = keep_live(firefox, process_id, record->sample, &object);
+	error = firefox_cause(process, row.combo, bytes, 0);
+	if (!error)
+		error = keep_live(firefox, process_id, record->sample, &object);
 	if (!error)
 		error = spool_append(firefox->spool, &thread->allocs, &row, sizeof(row));
 	return error ? error : spool_append(firefox->spool, &process->allocs, &row, sizeof(row));
@@ -240,6 +243,10 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 	if (!number)
 		return 0;
 	object = &firefox->live_items[number];
+	if (lives && firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
+	    firefox_cause(&firefox->processes[record->process], object->combo, 0, object->bytes) <
+		    0)
+		return -ENOMEM;
 	if (firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
 	    record->outcome != GCPROF_DIED_OLD && record->outcome != GCPROF_FREED)
 		firefox->survivals[object->number] = lives ? SURVIVAL_LIVED : SURVIVAL_DIED;
@@ -295,6 +302,31 @@ static int longest_first(const void *a, const void *b)
 	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
 }
 
+/* Pauses of a cycle have its reason and causes. */
+static void add_to_cycle(struct gc_mark *gc, const struct mark *cycle)
+{
+	if (cycle->values[0] != gc->process || gc->closed.begin > cycle->end ||
+	    gc->end.time < cycle->start)
+		return;
+	if (!gc->closed.reason)
+		gc->closed.reason = cycle->values[3];
+	gc->causes = cycle->causes;
+}
+
+static int add_causes(struct firefox *firefox, struct gc_mark *gc)
+{
+	struct ff_process *process = &firefox->processes[gc->process];
+	int64_t causes = 0;
+
+	if (gc->end.kind == GCPROF_GC_MINOR)
+		causes = firefox_take_causes(firefox, process, CAUSE_MINOR);
+	else if (gc->end.kind != GCPROF_GC_STOP)
+		causes = firefox_take_causes(firefox, process, CAUSE_MAJOR);
+	gc->causes = causes > 0 ? (uint32_t)causes : 0;
+	add_to_cycle(gc, &process->cycle);
+	return causes < 0 ? -ENOMEM : 0;
+}
+
 static int take_gc_end(struct firefox *firefox, const struct world *world,
 		       const struct event *event)
 {
@@ -315,7 +347,9 @@ static int take_gc_end(struct firefox *firefox, const struct world *world,
 				 .end = *record,
 				 .process = process_of(world, record->thread)};
 	mark->end.thread = mark->closed.thread;
-	return 0;
+	if (!known_process(firefox, mark->process))
+		return -ENOMEM;
+	return add_causes(firefox, mark);
 }
 
 static int add_mark(struct firefox *firefox, const struct mark *mark)
@@ -359,18 +393,34 @@ static int take_phase(struct firefox *firefox, const struct world *world,
 	return error;
 }
 
-/* On the thread of the last pause, which is likely a pause of the cycle. */
+/*
+ * On the thread of the process's last pause, which is likely a pause of the cycle. Those that began
+ * the cycle come before its record.
+ */
 static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *record)
 {
-	const struct gc_mark *last = firefox->n_gcs > 1 ? &firefox->gcs[firefox->n_gcs - 1] : NULL;
-	struct mark mark = {
-		.kind = MARK_CYCLE,
-		.thread = last && last->process == record->process ? last->end.thread : 0,
-		.start = record->time - record->span,
-		.end = record->time,
-		.values = {record->process, record->cycle, record->name, record->reason,
-			   record->heap_before, record->heap_after, record->live, record->heap}};
+	struct ff_process *process = known_process(firefox, record->process);
+	struct mark mark = {.kind = MARK_CYCLE,
+			    .start = record->time - record->span,
+			    .end = record->time,
+			    .values = {record->process, record->cycle, record->name, record->reason,
+				       record->heap_before, record->heap_after, record->live,
+				       record->heap}};
+	int64_t causes = process ? firefox_take_causes(firefox, process, CAUSE_CYCLE) : -ENOMEM;
 
+	if (causes < 0)
+		return -ENOMEM;
+	mark.causes = (uint32_t)causes;
+	for (size_t i = firefox->n_gcs, left = BEFORE_CYCLE_MAX; left-- && i-- > 1;) {
+		struct gc_mark *gc = &firefox->gcs[i];
+
+		if (gc->process == record->process && !mark.thread)
+			mark.thread = gc->end.thread;
+		if (gc->process == record->process && gc->end.time < mark.start)
+			break;
+		add_to_cycle(gc, &mark);
+	}
+	process->cycle = mark;
 	return add_mark(firefox, &mark);
 }
 

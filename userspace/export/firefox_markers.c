@@ -9,7 +9,7 @@
 #include "../model/world/syscall_text.h"
 #include "firefox.h"
 
-enum { ERRNO_MAX = 4095, CAUSES_SHOWN = 3, CAUSES_TEXT = 1024 };
+enum { ERRNO_MAX = 4095 };
 
 /* A marker of a track; system calls were read from the spool. */
 struct marker {
@@ -209,7 +209,7 @@ static void put_known(struct output *output, const char *key, uint64_t bytes)
 		output_format(output, ",\"%s\":%" PRIu64, key, bytes);
 }
 
-/* The model knows the causes of the longest pauses only; NULL: it is not one of these. */
+/* The model knows most of the longest pauses; NULL: it is not one of these. */
 static const struct model_pause *find_pause(const struct firefox *firefox, const struct gc_mark *gc)
 {
 	const struct model *model = firefox->world->model;
@@ -224,40 +224,13 @@ static const struct model_pause *find_pause(const struct firefox *firefox, const
 	return NULL;
 }
 
-/* The causes in words, and the stack with the largest share. */
-static void put_causes(struct firefox *firefox, const struct gc_mark *gc)
-{
-	const struct model_pause *pause = find_pause(firefox, gc);
-	struct output *output = firefox->job.output;
-	char text[CAUSES_TEXT] = "";
-	size_t used = 0;
-
-	if (!pause)
-		return;
-	for (size_t i = 0; i < pause->n_sites && i < CAUSES_SHOWN; i++) {
-		const struct pause_site *site = &pause->sites[i];
-
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.0f %% %.60s",
-					 i ? "; " : "", 100 * pause_site_share(pause, site),
-					 site->type);
-		for (int j = 0; j < SITE_FUNCTIONS && site->functions[j]; j++)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s",
-						 j ? " < " : " of ", site->functions[j]);
-	}
-	output_text(output, ",\"causedBy\":");
-	output_string(output, text);
-	output_text(output, ",\"cause\":{\"time\":");
-	output_milliseconds(output, firefox_time(firefox, pause->start));
-	output_format(output, ",\"stack\":%" PRIu32 "}",
-		      firefox_stack(firefox, pause->sites[0].stack));
-}
-
 /* The field is named `gcReason` because the front end takes a field `cause` for a stack. */
 static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 {
 	struct output *output = firefox->job.output;
 	const struct record_gc_end *end = &gc->end;
 	const struct closed_gc *closed = &gc->closed;
+	const struct model_pause *pause = find_pause(firefox, gc);
 
 	output_text(output, "{\"type\":\"GcprofCollection\",\"kind\":");
 	put_gc_name(firefox, gc->process, closed->name, kind_name(end->kind));
@@ -284,7 +257,10 @@ static void put_gc_data(struct firefox *firefox, const struct gc_mark *gc)
 		if (end->kind != GCPROF_GC_MINOR)
 			output_format(output, ",\"phase\":\"%s\"", phase_name(end->phase));
 	}
-	put_causes(firefox, gc);
+	if (pause)
+		firefox_put_pause_causes(firefox, pause);
+	else
+		firefox_put_causes(firefox, gc->causes, gc->closed.begin);
 	output_text(output, "}");
 }
 
@@ -353,9 +329,10 @@ static void put_call_data(struct firefox *firefox, const struct call_row *call)
 }
 
 /* The values are in the order of take_gc_cycle(). */
-static void put_cycle_data(struct firefox *firefox, const uint64_t *values)
+static void put_cycle_data(struct firefox *firefox, const struct mark *mark)
 {
 	struct output *output = firefox->job.output;
+	const uint64_t *values = mark->values;
 
 	output_text(output, "{\"type\":\"GcprofCycle\",\"kind\":");
 	put_gc_name(firefox, values[0], values[2], "cycle");
@@ -365,6 +342,7 @@ static void put_cycle_data(struct firefox *firefox, const uint64_t *values)
 	put_known(output, "before", values[4]);
 	put_known(output, "after", values[5]);
 	put_known(output, "live", values[6]);
+	firefox_put_causes(firefox, mark->causes, mark->start);
 	output_text(output, "}");
 }
 
@@ -379,7 +357,7 @@ static void put_mark_data(struct firefox *firefox, const struct mark *mark)
 		output_format(output, "{\"type\":\"GcprofPhase\",\"heap\":%" PRIu64 "}", values[1]);
 		break;
 	case MARK_CYCLE:
-		put_cycle_data(firefox, values);
+		put_cycle_data(firefox, mark);
 		break;
 	case MARK_PERIOD:
 		output_format(output,

@@ -14,7 +14,7 @@ enum {
 	FAULT_BYTES = 30,
 	ALLOC_BYTES = 30,
 	GC_BYTES = 1240,   /* including its points on the graphs */
-	MARK_BYTES = 900,  /* including its points on the graphs */
+	MARK_BYTES = 1900, /* including its points on the graphs */
 	RATE_BYTES = 8000, /* of a process: a counter of its allocations */
 	STACK_BYTES = 24,
 	FRAME_BYTES = 70,

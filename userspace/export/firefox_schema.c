@@ -85,6 +85,7 @@ static const struct schema {
 			{"before", "Heap in use before", "bytes"},
 			{"after", "Heap in use after", "bytes"},
 			{"live", "Live", "bytes"},
+			{"causedBy", "Caused by allocations in", "string"},
 		},
 	},
 	{
