@@ -95,9 +95,12 @@ graphs() { # NAME
 }
 
 @test "activity graphs hold the CPU time of each thread, and none that is of no thread" {
-	"$GCPROF" record --off-cpu --faults -o off.data -- "$WORKLOADS/known" --burn-ms 100 >/dev/null 2>off.log
+	"$GCPROF" record --off-cpu --faults -o off.data -- sh -c '"$0" --burn-ms 100; :' "$WORKLOADS/known" >/dev/null 2>off.log
 	"$GCPROF" report --json off.data >off.report
 	"$GCPROF" export -o - off.data 2>/dev/null | zcat >off.json
+	# The shell was there first, but does nothing.
+	same "first process" "$(jq -r '.threads[0].name' off.json)" known
+	same "page faults" "$(jq -r '[.threads[.meta.initialVisibleThreads[]]] | map(select(.name == "Page faults") | .processName)[]' off.json)" known
 	for name in known lisp off; do
 		graphs "$name" >sums
 		cat sums

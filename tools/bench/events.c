@@ -67,7 +67,7 @@ static uint64_t text(struct maker *maker, const char *format, unsigned number)
 static void define(struct maker *maker)
 {
 	static const char *const streams[] = {"alloc", "gc", "cpu", "syscall", "sched", "process"};
-	uint64_t module = profile_writer_module(maker->writer, "/usr/bin/server", NULL, 0);
+	uint64_t module = profile_writer_module(maker->writer, "/usr/bin/server", NULL, 0, NULL);
 
 	PUT(maker, argument, .text = {"server", 6});
 	PUT(maker, recording, .start = maker->time, .frequency = 999, .period = 524288);

@@ -46,6 +46,7 @@ static void free_job(struct export_job *job)
 	free(firefox->levels);
 	free(firefox->tracks);
 	map_free(firefox->call_names);
+	map_free(firefox->thread_names);
 	map_free(firefox->pids);
 	map_free(firefox->tids);
 	map_free(firefox->string_index);
@@ -165,12 +166,13 @@ static int create(struct export_job **out)
 	firefox->combos = map_create(sizeof(struct combo));
 	firefox->waits = map_create(sizeof(struct wait));
 	firefox->call_names = map_create(sizeof(uint64_t));
+	firefox->thread_names = map_create(sizeof(struct name_key));
 	firefox->pids = map_create(sizeof(uint64_t));
 	firefox->tids = map_create(sizeof(uint64_t));
 	firefox->string_index = map_create(MAP_STRING_KEYS);
 	if (!firefox->heaps || !firefox->live || !firefox->combos || !firefox->waits ||
-	    !firefox->call_names || !firefox->pids || !firefox->tids || !firefox->string_index ||
-	    spool_create(&firefox->spool) < 0) {
+	    !firefox->call_names || !firefox->thread_names || !firefox->pids || !firefox->tids ||
+	    !firefox->string_index || spool_create(&firefox->spool) < 0) {
 		free_job(&firefox->job);
 		return -ENOMEM;
 	}

@@ -15,6 +15,8 @@
 #define GCPROF_FIREFOX_H
 
 #include "../model/event.h"
+#include <string.h>
+
 #include "../model/world/world.h"
 #include "../util/id_map.h"
 #include "../util/map.h"
@@ -35,6 +37,8 @@ struct ff_thread {
 struct ff_process {
 	struct spool_stream allocs, faults;
 	uint64_t ended; /* 0: unknown */
+	uint64_t cpu_ns;
+	size_t first_track;
 	uint32_t first_gc;
 	struct recent *recent[CAUSE_KINDS]; /* NULL: nothing yet */
 	uint32_t causes[CAUSE_KINDS];       /* of the last collection that had some */
@@ -79,6 +83,7 @@ enum pseudo {
 };
 
 #define NO_FILE (-1)
+#define NO_NAME "(no name)"
 
 enum { COUNTED_MAX = 32 }; /* heaps and processes with counters: more are unreadable */
 
@@ -112,6 +117,7 @@ struct ff_track {
 	enum { TRACK_THREAD, TRACK_ALLOCATIONS, TRACK_FAULTS } kind;
 	uint64_t thread; /* 0: not a real thread */
 	uint64_t process;
+	uint64_t process_ns; /* CPU time of the process */
 	uint64_t rows;
 	bool main;
 };
@@ -159,6 +165,7 @@ struct firefox {
 	struct ff_track *tracks;
 	size_t n_tracks;
 	struct map *call_names;   /* number of a system call -> 1 + row in model->syscalls */
+	struct map *thread_names; /* struct name_key -> threads that have it */
 	struct map *pids, *tids;  /* number -> the first process or thread that has it */
 	struct map *string_index; /* text -> index */
 	const char **strings;
@@ -169,9 +176,19 @@ struct firefox {
 int firefox_record(struct model_observer *, const struct world *, const struct event *);
 int firefox_end(struct firefox *firefox);
 
+/* A process and the hash of a thread's name, which is the same text wherever it occurs. */
+struct name_key {
+	uint64_t words[2];
+};
+
+static inline struct name_key firefox_name_key(uint64_t process, const char *name)
+{
+	return (struct name_key){{process, map_hash(map_seed(), name, strlen(name))}};
+}
+
 /* firefox_plan.c: selects the tracks and what fits into the file. */
 int firefox_plan_tracks(struct firefox *firefox);
-/* Index of the first track of a process. */
+/* Index of the first track of a process that has one. */
 size_t firefox_main_track(const struct firefox *firefox, uint64_t process);
 int firefox_plan_size(struct firefox *firefox);
 bool firefox_keeps_object(const struct firefox *firefox, uint64_t number);

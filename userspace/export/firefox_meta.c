@@ -186,6 +186,23 @@ static size_t selected_track(const struct firefox *firefox)
 	return selected;
 }
 
+/*
+ * Of tracks that are no threads, small ones are hidden: those with less than a 20th of the largest,
+ * and those of processes with less than a 20th of the CPU time of the first one.
+ */
+static bool is_dust(const struct firefox *firefox, const struct ff_track *track)
+{
+	uint64_t most = 0;
+
+	if (track->kind != TRACK_THREAD && track->process_ns < firefox->tracks[0].process_ns / 20)
+		return true;
+
+	for (size_t i = 0; i < firefox->n_tracks && track->kind != TRACK_THREAD; i++)
+		if (firefox->tracks[i].kind == track->kind && firefox->tracks[i].rows > most)
+			most = firefox->tracks[i].rows;
+	return track->rows < most / 20;
+}
+
 static void put_visible(struct firefox *firefox)
 {
 	struct column column = {firefox->job.output, false};
@@ -194,7 +211,8 @@ static void put_visible(struct firefox *firefox)
 
 	output_text(column.output, "\"initialVisibleThreads\":[");
 	for (size_t i = 0; i < firefox->n_tracks; i++) {
-		bool busy = firefox->tracks[i].rows >= rows && shown < VISIBLE_MAX;
+		bool busy = firefox->tracks[i].rows >= rows && shown < VISIBLE_MAX &&
+			    !is_dust(firefox, &firefox->tracks[i]);
 
 		if (!busy && i != selected)
 			continue;
@@ -241,7 +259,8 @@ void firefox_put_meta(struct firefox *firefox)
 		      run->frequency ? 1e3 / (double)run->frequency : 1.0);
 	output_milliseconds(output, run->realtime);
 	output_text(output, ",\"profilingStartTime\":0,\"profilingEndTime\":");
-	output_milliseconds(output, run->duration);
+	/* A range without any time cannot be opened. */
+	output_milliseconds(output, run->duration > 1000000 ? run->duration : 1000000);
 	output_text(output, ",\n\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 			    "\"threadCPUDelta\":\"ns\"},\n");
 	put_host(output, run);

@@ -27,6 +27,9 @@ static int by_place(const void *a, const void *b)
 {
 	const struct ff_track *x = a, *y = b;
 
+	/* The process with most CPU time comes first. */
+	if (x->process_ns != y->process_ns)
+		return x->process_ns > y->process_ns ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
 	/* The threads of a process come first, its first thread before the others. */
@@ -37,12 +40,48 @@ static int by_place(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+/* Counts threads of a process that have the same name. */
+static int count_name(struct firefox *firefox, const struct ff_track *track)
+{
+	const struct thread *thread = tasks_find_thread(&firefox->world->tasks, track->thread);
+	struct name_key key;
+	uint64_t *count;
+
+	if (!thread)
+		return 0;
+	key = firefox_name_key(track->process, thread->name ? thread->name : NO_NAME);
+	count = map_put(firefox->thread_names, key.words, NULL);
+	if (!count)
+		return -ENOMEM;
+	++*count;
+	return 0;
+}
+
 static int add_track(struct firefox *firefox, size_t *capacity, const struct ff_track *track)
 {
 	if (array_reserve(&firefox->tracks, capacity, firefox->n_tracks, sizeof(*track)) < 0)
 		return -ENOMEM;
 	firefox->tracks[firefox->n_tracks++] = *track;
-	return 0;
+	return count_name(firefox, track);
+}
+
+/* Orders the tracks; each process knows its first one. */
+static void order_tracks(struct firefox *firefox)
+{
+	const struct tasks *tasks = &firefox->world->tasks;
+	struct ff_track *tracks = firefox->tracks;
+
+	for (uint64_t id = 1; id < tasks->threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(tasks, id);
+
+		if (thread)
+			firefox->processes[thread->process].cpu_ns += tasks_cpu_ns(thread);
+	}
+	for (size_t i = 0; i < firefox->n_tracks; i++)
+		tracks[i].process_ns = firefox->processes[tracks[i].process].cpu_ns;
+	qsort(tracks, firefox->n_tracks, sizeof(*tracks), by_place);
+	for (size_t i = firefox->n_tracks; i--;)
+		firefox->processes[tracks[i].process].first_track = i;
 }
 
 static uint64_t rows_of(const struct firefox *firefox, uint64_t id)
@@ -121,23 +160,13 @@ int firefox_plan_tracks(struct firefox *firefox)
 			return -ENOMEM;
 	if (!firefox->n_tracks && add_track(firefox, &capacity, &(struct ff_track){0}) < 0)
 		return -ENOMEM;
-	qsort(firefox->tracks, firefox->n_tracks, sizeof(*firefox->tracks), by_place);
+	order_tracks(firefox);
 	return 0;
 }
 
 size_t firefox_main_track(const struct firefox *firefox, uint64_t process)
 {
-	size_t low = 0, high = firefox->n_tracks;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (firefox->tracks[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < firefox->n_tracks ? low : 0;
+	return firefox->processes[process].first_track;
 }
 
 static uint64_t names_size(const struct firefox *firefox)

@@ -2,6 +2,7 @@
 /* firefox_threads.c: threads with their allocations, and tracks of processes. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,7 @@ static const char *track_name(const struct firefox *firefox, const struct ff_tra
 	const struct thread *thread = tasks_find_thread(&firefox->world->tasks, track->thread);
 
 	if (thread)
-		return thread->name ? thread->name : "(no name)";
+		return thread->name ? thread->name : NO_NAME;
 	return track->kind == TRACK_FAULTS        ? "Page faults"
 	       : track->kind == TRACK_ALLOCATIONS ? "Allocations (sampled)"
 						  : "(nothing was recorded)";
@@ -167,13 +168,34 @@ static const char *process_name(const struct firefox *firefox, uint64_t process)
 	return track_name(firefox, &firefox->tracks[main]);
 }
 
+/* Threads of a process that share a name have their tid behind it, but for the first thread. */
+static void put_track_name(struct firefox *firefox, const struct ff_track *track)
+{
+	const struct thread *thread = tasks_find_thread(&firefox->world->tasks, track->thread);
+	const char *name = track_name(firefox, track);
+	char text[128];
+	struct name_key key = firefox_name_key(track->process, name);
+	const uint64_t *count = thread ? map_get(firefox->thread_names, key.words) : NULL;
+
+	if (!count || *count < 2 || track->main) {
+		output_string(firefox->job.output, name);
+		return;
+	}
+	if (first_owner(firefox->tids, thread->tid) == track->thread)
+		snprintf(text, sizeof(text), "%.60s (%" PRIu64 ")", name, thread->tid);
+	else
+		snprintf(text, sizeof(text), "%.60s (%" PRIu64 ".%" PRIu64 ")", name, thread->tid,
+			 track->thread);
+	output_string(firefox->job.output, text);
+}
+
 static void put_head(struct firefox *firefox, const struct ff_track *track)
 {
 	const struct ff_thread *thread = &firefox->threads[track->thread];
 	struct output *output = firefox->job.output;
 
 	output_text(output, "{\"name\":");
-	output_string(output, track_name(firefox, track));
+	put_track_name(firefox, track);
 	output_format(output, ",\"isMainThread\":%s,\"processType\":\"default\",\"processName\":",
 		      track->main || !track->process ? "true" : "false");
 	output_string(output, process_name(firefox, track->process));
