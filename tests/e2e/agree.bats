@@ -167,8 +167,10 @@ page() { # NAME MEASURE
 	"$GCPROF" export -f html waits.data 2>/dev/null
 	singles=$(sql waits 'SELECT sum(duration_ns + held_ns) FROM waits')
 	[ "$singles" -gt 0 ]
-	agree "single" "$singles" "$(pprof waits 6)" \
-		"$("$GCPROF" report --json --filter during=wait waits.data | jq '[.waits[].total_ns] | add')" \
+	agree "single" "$singles" \
+		"$("$GCPROF" report --json --filter during=wait waits.data | jq '[.waits[].total_ns] | add')"
+	# With those that have no record.
+	agree "all" "$(jq '[.threads[].off_cpu_ns] | add' waits.report)" "$(pprof waits 6)" \
 		"$(jq '[.shared as $s | .meta.categories as $c | .threads[].samples |
 			[.stack, .weight] | transpose[] |
 			select($c[$s.frameTable.category[$s.stackTable.frame[.[0]]]].name == "Idle") | .[1]] |

@@ -19,10 +19,11 @@ TEST(waits_are_idle_samples_of_their_threads)
 	shared = json_object_get(object, "shared");
 	samples = json_at(object, "threads.0.samples");
 	/*
-	 * The begin, a tick, two waits: at 2500 for 500 and 100 before, at 3850 for 50. The tick
-	 * stands for more time than there is.
+	 * The begin, a tick, two waits: at 2500 for 500 and 100 before, at 3850 for 50; 100 and 40
+	 * that have no record. The tick stands for more time than there is.
 	 */
-	CHECK_EQ(json_integer_value(json_at(samples, "length")), 7);
+	CHECK_EQ(json_integer_value(json_at(samples, "length")), 11);
+	CHECK(is_near(json_sum(json_at(samples, "weight")), 1 + 0.00079, 1e-9));
 	CHECK(is_near(json_number_value(json_at(samples, "time.2")), 0.0015, 1e-9));
 	CHECK(is_near(json_number_value(json_at(samples, "time.3")), 0.002, 1e-9));
 	CHECK(is_near(json_number_value(json_at(samples, "weight.2")), 0.0006, 1e-9));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../model/system/faults.h"
+#include "../model/system/waits.h"
 #include "../model/world/call_part.h"
 #include "firefox.h"
 
@@ -135,13 +136,19 @@ static int take_fault(struct firefox *firefox, const struct world *world,
 	return spool_append(firefox->spool, &process->faults, &row, sizeof(row));
 }
 
-/* Faults without a record. */
+/* Faults and waits without a record. */
 static int take_usage(struct firefox *firefox, const struct world *world,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_unrecorded(world, record);
+	struct record_fault faults = faults_unrecorded(world, record);
+	int err = faults.minor || faults.major ? take_fault(firefox, world, &faults) : 0;
 
-	return rest.minor || rest.major ? take_fault(firefox, world, &rest) : 0;
+	for (unsigned reason = 0; reason < WAIT_KINDS && !err; reason++) {
+		struct record_wait rest = waits_unrecorded(world, record, reason);
+
+		err = rest.held_ns ? take_wait(firefox, world, &rest) : 0;
+	}
+	return err;
 }
 
 static int64_t combo_of(struct firefox *firefox, const struct combo *combo)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../model/system/faults.h"
+#include "../model/system/waits.h"
 #include "../model/world/allocating.h"
 
 enum { COMMENTS_MAX = 40 };
@@ -87,13 +88,19 @@ static int take_fault(struct pprof *pprof, const struct world *world,
 	return 0;
 }
 
-/* Faults without a record. */
+/* Faults and waits without a record. */
 static int take_usage(struct pprof *pprof, const struct world *world,
 		      const struct record_usage *record)
 {
-	struct record_fault rest = faults_unrecorded(world, record);
+	struct record_fault faults = faults_unrecorded(world, record);
+	int err = faults.minor || faults.major ? take_fault(pprof, world, &faults) : 0;
 
-	return rest.minor || rest.major ? take_fault(pprof, world, &rest) : 0;
+	for (unsigned reason = 0; reason < WAIT_KINDS && !err; reason++) {
+		struct record_wait rest = waits_unrecorded(world, record, reason);
+
+		err = rest.held_ns ? take_wait(pprof, world, &rest) : 0;
+	}
+	return err;
 }
 
 static int take_alloc(struct pprof *pprof, const struct world *world, const struct event *event)

@@ -77,11 +77,13 @@ int waits_record(struct waits *waits, struct world *world, const struct event *e
 {
 	const struct record_wait *record = &event->record->wait;
 	uint64_t number = record->number & INT32_MAX, ns = record->duration + record->held_ns;
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
 	struct wait_sum *sum;
 	int64_t cost;
 
-	if (!tasks_find_thread(&world->tasks, record->thread) || record->reason >= WAIT_KINDS)
+	if (!thread || record->reason >= WAIT_KINDS)
 		return -EBADMSG;
+	thread->recorded_wait_ns[record->reason] += ns;
 	if (!event->selected)
 		return 0;
 	if (record->flags & WAIT_COMPAT)
@@ -106,6 +108,19 @@ int waits_record(struct waits *waits, struct world *world, const struct event *e
 		world->model->wait_stack_ns += ns;
 	}
 	return 0;
+}
+
+struct record_wait waits_unrecorded(const struct world *world, const struct record_usage *usage,
+				    unsigned reason)
+{
+	const struct thread *thread = tasks_find_thread(&world->tasks, usage->thread);
+	uint64_t all = thread->wait_ns[reason], recorded = thread->recorded_wait_ns[reason];
+	struct record_wait rest = {.time = usage->time, .thread = usage->thread, .reason = reason};
+
+	/* The part that a filter selects is unknown. */
+	if (!world->filtered && thread->waits_known && all > recorded)
+		rest.held_ns = all - recorded;
+	return rest;
 }
 
 int waits_usage(struct world *world, const struct record_usage *record)

@@ -25,6 +25,14 @@ int waits_record(struct waits *waits, struct world *world, const struct event *e
 int waits_usage(struct world *world, const struct record_usage *record);
 
 /*
+ * A thread's waits for one reason that no record covers, as a record of 0 ns that holds them: short
+ * ones after the last record, mostly. It holds none if waits were not counted, if a filter is in
+ * use, or before the thread's usage record was read.
+ */
+struct record_wait waits_unrecorded(const struct world *world, const struct record_usage *usage,
+				    unsigned reason);
+
+/*
  * Fills the model's rows. Needs the rows of system calls, whose totals take precedence. Waits
  * that cannot be assigned to a call get a row of their own.
  */

@@ -38,6 +38,7 @@ struct thread {
 	uint64_t minor_faults, major_faults;
 	struct fault_counts recorded_faults; /* covered by fault records */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
+	uint64_t recorded_wait_ns[WAIT_KINDS]; /* covered by wait records */
 	uint32_t next_recent;
 	struct {
 		uint64_t begin, end, kind;
