@@ -38,7 +38,7 @@ struct ff_process {
 	struct spool_stream allocs, faults;
 	uint64_t ended; /* 0: unknown */
 	uint64_t cpu_ns;
-	size_t first_track;
+	size_t first_track, first_level; /* indexes, if there are any */
 	uint32_t first_gc;
 	struct recent *recent[CAUSE_KINDS]; /* NULL: nothing yet */
 	uint32_t causes[CAUSE_KINDS];       /* of the last collection that had some */

@@ -198,8 +198,10 @@ static void put_sampled(struct firefox *firefox, uint64_t process, bool *first)
 /* Does a heap of the process count what it allocates? */
 static bool counts(const struct firefox *firefox, uint64_t process)
 {
-	for (size_t i = 0; i < firefox->n_levels; i++)
-		if (firefox->levels[i].process == process && firefox->levels[i].exact)
+	size_t first = firefox->processes[process].first_level;
+
+	for (size_t i = first; i < firefox->n_levels && firefox->levels[i].process == process; i++)
+		if (firefox->levels[i].exact)
 			return true;
 	return false;
 }

@@ -147,5 +147,7 @@ int firefox_levels(struct firefox *firefox)
 		error = complete(firefox, i, next);
 	}
 	sort(firefox);
+	for (size_t i = firefox->n_levels; i--;)
+		firefox->processes[firefox->levels[i].process].first_level = i;
 	return error;
 }

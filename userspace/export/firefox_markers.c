@@ -101,13 +101,12 @@ static int add_graphs(struct firefox *firefox, uint64_t process, struct markers 
 
 		error = add(markers, &pause);
 	}
-	for (uint32_t i = 0; i < firefox->n_levels && levels[i].process <= process && !error; i++) {
+	for (size_t i = firefox->processes[process].first_level;
+	     i < firefox->n_levels && levels[i].process == process && !error; i++) {
 		uint64_t time = firefox->world->model->run.start + levels[i].time;
-		struct marker heap = {time, time, SHOW_HEAP, i};
-		struct marker rss = {time, time, SHOW_RSS, i};
+		struct marker heap = {time, time, SHOW_HEAP, (uint32_t)i};
+		struct marker rss = {time, time, SHOW_RSS, (uint32_t)i};
 
-		if (levels[i].process != process)
-			continue;
 		error = add(markers, &heap);
 		if (!error && levels[i].rss)
 			error = add(markers, &rss);

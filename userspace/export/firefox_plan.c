@@ -11,11 +11,13 @@
 /* Maximum bytes of JSON per row, without times and stacks; must agree with the writers. */
 enum {
 	CPU_BYTES = 26,
-	FAULT_BYTES = 30,
+	FAULT_BYTES = 25,
 	ALLOC_BYTES = 30,
-	GC_BYTES = 1240,   /* including its points on the graphs */
-	MARK_BYTES = 1900, /* including its points on the graphs */
-	RATE_BYTES = 8000, /* of a process: a counter of its allocations */
+	IDLE_BYTES = 3,  /* stack and weight have one digit */
+	GC_BYTES = 1240, /* including its points on the graphs */
+	MARK_BYTES = 700,
+	CYCLE_BYTES = 1900, /* including its points on the graphs */
+	RATE_BYTES = 8000,  /* of a process: a counter of its allocations */
 	STACK_BYTES = 24,
 	FRAME_BYTES = 70,
 	FUNCTION_BYTES = 80,
@@ -255,10 +257,25 @@ static int by_pause(const void *a, const void *b)
 	return x->end.time < y->end.time ? -1 : x->end.time > y->end.time;
 }
 
-/* Collections and marks come first: normally there are few. */
-static void choose_marks(struct firefox *firefox, uint64_t room)
+/* How many of the first marks take at most `room` bytes, which are in *size. */
+static size_t fitting_marks(const struct firefox *firefox, uint64_t room, uint64_t *size)
 {
-	uint64_t gcs = room / 2 / GC_BYTES, marks = room / 4 / MARK_BYTES;
+	*size = 0;
+	for (size_t i = 1; i < firefox->n_marks; i++) {
+		uint64_t bytes = firefox->marks[i].kind == MARK_CYCLE ? CYCLE_BYTES : MARK_BYTES;
+
+		if (bytes > room - *size)
+			return i - 1;
+		*size += bytes;
+	}
+	return firefox->n_marks - 1;
+}
+
+/* Collections and marks come first: normally there are few. Returns their bytes. */
+static uint64_t choose_marks(struct firefox *firefox, uint64_t room)
+{
+	uint64_t gcs = room / 2 / GC_BYTES, size;
+	size_t marks = fitting_marks(firefox, room / 4, &size);
 
 	if (firefox->n_gcs - 1 > gcs) {
 		qsort(firefox->gcs + 1, firefox->n_gcs - 1, sizeof(*firefox->gcs), by_pause);
@@ -269,6 +286,7 @@ static void choose_marks(struct firefox *firefox, uint64_t room)
 		firefox->marks_dropped += firefox->n_marks - 1 - marks;
 		firefox->n_marks = marks + 1;
 	}
+	return (firefox->n_gcs - 1) * GC_BYTES + size;
 }
 
 static void tell(struct firefox *firefox)
@@ -334,23 +352,24 @@ int firefox_plan_size(struct firefox *firefox)
 	struct thinning *thin = &firefox->thin;
 	uint64_t limit = firefox->job.options.limit, used = tables_size(firefox);
 	uint64_t place = place_bytes(firefox), needs[5], shares[5];
+	uint64_t idle = place - digits(firefox->layout.n_stacks) + IDLE_BYTES;
 
 	if (used > limit)
 		return -EFBIG;
-	choose_marks(firefox, limit - used);
-	used += (firefox->n_gcs - 1) * GC_BYTES + (firefox->n_marks - 1) * MARK_BYTES;
+	used += choose_marks(firefox, limit - used);
 	/*
 	 * Each allocation is listed for its thread and for its process; there, it and each page
 	 * fault have two idle rows before them.
 	 */
 	needs[0] = firefox->n_cpu * (place + CPU_BYTES);
-	needs[1] = (firefox->n_allocs * 4 + firefox->n_deaths) * (place + ALLOC_BYTES);
+	needs[1] = (firefox->n_allocs * 2 + firefox->n_deaths) * (place + ALLOC_BYTES) +
+		   firefox->n_allocs * 2 * idle;
 	needs[2] = 0;
 	for (int i = 0; i < SYSCALL_BUCKETS; i++)
 		needs[2] += firefox->call_bytes[i];
 	/* A wait takes two rows. */
 	needs[3] = firefox->n_waits * 2 * (place + CPU_BYTES);
-	needs[4] = firefox->n_faults * 3 * (place + FAULT_BYTES);
+	needs[4] = firefox->n_faults * (place + FAULT_BYTES + 2 * idle);
 	share_out(needs, shares, 5, limit - used);
 	thin->cpu_keep = keep_of(needs[0], shares[0]);
 	thin->wait_keep = keep_of(needs[3], shares[3]);
