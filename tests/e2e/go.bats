@@ -113,7 +113,7 @@ right_shares() { # TIMES
 	jq -e '[.threads[].markers.data[] | select(.type == "GcprofCycle" or .kind == "stop for a collection")] |
 		length > 2 and all(.gcReason != "unknown") and (map(select(.causedBy)) | length) >= length / 2' firefox.json
 	jq -c '[.counters[] | .display.label]' firefox.json >labels
-	same counters "$(cat labels)" '["Heap used","Allocation rate"]'
+	same counters "$(cat labels)" '["Heap used","RSS","Allocation rate"]'
 	same highest "$(jq '[.threads[].markers.data[] | .used // 0] | max' firefox.json)" \
 		"$(jq -s '[.[] | select(.record == "gc_cycle") | .heap_before, .heap_after] | max' records)"
 }

@@ -127,8 +127,8 @@ static inline uint64_t frame(uint64_t i)
 	uint64_t module, id;
 
 	snprintf(path, sizeof(path), "/lib/%u.so", (unsigned)(i % 4));
-	module = profile_writer_module(made.whole, path, "id", 2);
-	CHECK_EQ(profile_writer_module(made.split, path, "id", 2), module);
+	module = profile_writer_module(made.whole, path, "id", 2, NULL);
+	CHECK_EQ(profile_writer_module(made.split, path, "id", 2, NULL), module);
 	id = profile_writer_native(made.whole, module, i);
 	CHECK_EQ(profile_writer_native(made.split, module, i), id);
 	return id;

@@ -33,7 +33,7 @@ static uint64_t add_module(struct synthetic *synthetic, const char *name)
 	CHECK(fd >= 0 && size > 0);
 	close(fd);
 	CHECK(realpath(name, path) != NULL);
-	return profile_writer_module(synthetic->writer, path, id, (size_t)size);
+	return profile_writer_module(synthetic->writer, path, id, (size_t)size, NULL);
 }
 
 /* Begins the profile of a recorder that is killed before it has named anything. */

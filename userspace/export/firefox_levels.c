@@ -43,9 +43,9 @@ static int add_gc(struct firefox *firefox, const struct gc_mark *gc)
 		level.arenas = end->arena_bytes;
 		level.large = end->large_bytes;
 		level.allocated = end->allocated_bytes;
-	} else if (!end->heap_after) {
+	} else if (!end->heap_after && !end->rss_bytes) {
 		return 0;
-	} else if (end->heap_before) {
+	} else if (end->heap_after && end->heap_before) {
 		error = add(firefox, &before);
 	}
 	return error ? error : add(firefox, &level);
@@ -93,6 +93,8 @@ static int complete(struct firefox *firefox, size_t first, size_t next)
 	for (size_t i = first + 1; i < next; i++) {
 		struct level *level = &firefox->levels[i];
 
+		if (!level->used && !level->exact)
+			level->used = level[-1].used;
 		if (!level->rss)
 			level->rss = level[-1].rss;
 		if (!level->committed)

@@ -107,7 +107,8 @@ static int add_graphs(struct firefox *firefox, uint64_t process, struct markers 
 		struct marker heap = {time, time, SHOW_HEAP, (uint32_t)i};
 		struct marker rss = {time, time, SHOW_RSS, (uint32_t)i};
 
-		error = add(markers, &heap);
+		if (levels[i].used || levels[i].exact)
+			error = add(markers, &heap);
 		if (!error && levels[i].rss)
 			error = add(markers, &rss);
 	}
