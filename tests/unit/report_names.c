@@ -166,11 +166,12 @@ TEST(a_file_without_a_build_id_names_functions_as_long_as_it_is_unchanged)
 		begin(&synthetic, host());
 		add_samples(
 			&synthetic,
-			profile_writer_file(synthetic.writer, path,
-					    &(struct file_stamp){
-						    st.st_ino, (uint64_t)st.st_size,
-						    file_stamp_time(st.st_ctim.tv_sec,
-								    (uint32_t)st.st_ctim.tv_nsec)}),
+			profile_writer_file(
+				synthetic.writer, path,
+				&(struct file_stamp){st.st_ino, (uint64_t)st.st_size,
+						     file_stamp_time(st.st_ctim.tv_sec,
+								     (uint32_t)st.st_ctim.tv_nsec)},
+				NULL),
 			offset, 3);
 		rig_run(after[i]);
 		model = end(&synthetic);
