@@ -137,9 +137,9 @@ static void go_to(struct walk *walk, uint32_t stack)
 }
 
 /* Self sums belong to the innermost function of a step. */
-static struct sums *self_of(const struct walk *walk, const struct step *step)
+static struct sums *self_of(const struct walk *walk, uint32_t node)
 {
-	const struct frame *frame = frame_of(walk, step->node);
+	const struct frame *frame = frame_of(walk, node);
 
 	return &sums_of(walk, frame, frame->n_functions - 1)->self;
 }
@@ -153,21 +153,21 @@ static void add_cost(struct walk *walk, const struct cost *cost)
 	const struct functions *functions = &walk->world->functions;
 	struct sums *begun =
 		&functions->sums[step->entry ? step->entry - 1 : functions->n_rows].begun;
-	uint32_t allocating;
+	uint32_t caller;
 
 	walk->world->model->cpu.work_ns[walk->work] +=
 		cost->cpu_ns - tree_rest_of(tree, cost)->gc_cpu_ns;
 	sums_add_time(&step->sums, tree, cost);
-	sums_add_time(self_of(walk, step), tree, cost);
+	sums_add_time(self_of(walk, step->node), tree, cost);
 	sums_add_time(begun, tree, cost);
 	if (!cost->life)
 		return;
 	sums_add_life(begun, life);
-	allocating = allocating_stack(&walk->world->tree, cost->stack);
-	while (step->node != allocating)
+	caller = allocating_caller(tree, cost->stack);
+	while (step->node != caller)
 		step--;
 	sums_add_life(&step->sums, life);
-	sums_add_life(self_of(walk, step), life);
+	sums_add_life(self_of(walk, allocating_stack(tree, cost->stack)), life);
 }
 
 int function_sums_make(struct world *world)

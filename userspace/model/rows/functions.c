@@ -14,6 +14,7 @@
 #include "../world/text.h"
 #include "../world/world.h"
 #include "function_sums.h"
+#include "library.h"
 
 enum {
 	ANCESTORS_MAX = 64,
@@ -137,6 +138,8 @@ static int add_frame_row(struct builder *builder, struct frame *frame,
 	}
 	functions->of_frames[functions->n_of_frames++] = (uint32_t)row;
 	frame->n_functions++;
+	if (function->runtime != RUNTIME_NATIVE || !is_library_function(function))
+		frame->n_own = frame->n_functions;
 	return 0;
 }
 
@@ -334,6 +337,8 @@ static int add_all(struct builder *builder)
 		if (frame && resolve_frame(builder, frame) < 0)
 			return -ENOMEM;
 	}
+	if (allocating_prepare(tree) < 0)
+		return -ENOMEM;
 	return function_sums_make(builder->world);
 }
 

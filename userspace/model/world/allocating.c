@@ -2,6 +2,8 @@
 /* allocating.c: finds the function that allocated, outside of the allocator's own functions. */
 #include "allocating.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../util/path_base.h"
@@ -53,7 +55,7 @@ static uint32_t skip_runtime(const struct tree *tree, uint32_t stack)
 	return stack;
 }
 
-uint32_t allocating_stack(const struct tree *tree, uint32_t stack)
+uint32_t allocating_caller(const struct tree *tree, uint32_t stack)
 {
 	enum allocators outermost = ALLOCATORS_NONE;
 	uint32_t result = stack;
@@ -75,4 +77,47 @@ uint32_t allocating_stack(const struct tree *tree, uint32_t stack)
 		id = node->parent;
 	}
 	return outermost == ALLOCATORS_RUNTIME ? skip_runtime(tree, result) : result;
+}
+
+/* The nearest caller with functions of the program; if there is none, the stack itself. */
+static uint32_t skip_library(const struct tree *tree, uint32_t stack)
+{
+	for (uint32_t id = stack; id; id = tree_node(tree, id)->parent)
+		if (tree_frame(tree, tree_node(tree, id)->frame)->n_own)
+			return id;
+	return stack;
+}
+
+uint32_t allocating_stack(const struct tree *tree, uint32_t stack)
+{
+	const struct stack *node = tree_node(tree, stack);
+	uint32_t site = node && node->cost ? tree_life_of(tree, &tree->costs[node->cost])->site : 0;
+
+	return site ? site : skip_library(tree, allocating_caller(tree, stack));
+}
+
+int allocating_prepare(struct tree *tree)
+{
+	uint32_t *shortened = calloc(tree->nodes.limit + 1, sizeof(*shortened));
+	int error = shortened ? 0 : -ENOMEM;
+
+	for (size_t i = 1; i < tree->n_costs && !error; i++) {
+		struct cost *cost = &tree->costs[i];
+		const struct frame *frame;
+		uint32_t site;
+
+		if (!cost->life || !cost->stack)
+			continue;
+		site = allocating_stack(tree, cost->stack);
+		frame = tree_frame(tree, tree_node(tree, site)->frame);
+		if (frame->n_own && frame->n_own < frame->n_functions) {
+			if (!shortened[site])
+				shortened[site] = tree_shorten(tree, site, frame->n_own);
+			site = shortened[site];
+		}
+		error = site ? 0 : -ENOMEM;
+		tree->lives.items[cost->life].site = site;
+	}
+	free(shortened);
+	return error;
 }

@@ -20,10 +20,22 @@ enum allocators allocators_of(const struct tree *tree, const struct frame *frame
 /*
  * An allocation sample is taken in the allocator's slow path, which is not the function that a
  * reader looks for. The innermost native frames up to the outermost one in the code of a collector
- * or provider belong to the allocator; a few others may lie between. The next frame,
- * managed or native, is the one that allocated. If all frames belong to the allocator, the
- * outermost one is returned. Frames must have functions.
+ * or provider belong to the allocator; a few others may lie between. This returns the next frame,
+ * managed or native: the allocator's caller. If all frames belong to the allocator, the outermost
+ * one is returned. Frames must have functions.
+ */
+uint32_t allocating_caller(const struct tree *tree, uint32_t stack);
+
+/*
+ * The stack up to the function that allocated: the innermost one from the allocator's caller on
+ * that is not a library's (library.h), or the allocator's caller if there is none.
  */
 uint32_t allocating_stack(const struct tree *tree, uint32_t stack);
+
+/*
+ * Call after frames have functions and before allocating_stack(): finds the function that
+ * allocated where a library's functions are inlined into it. 0 or -ENOMEM.
+ */
+int allocating_prepare(struct tree *tree);
 
 #endif

@@ -143,3 +143,11 @@ void stack_life_merge(struct life *into, const struct stack_lives *lives, uint32
 	into->premature_bytes += lives->olds[life->old].premature_bytes;
 	into->old_bytes += lives->olds[life->old].old_bytes;
 }
+
+double stack_life_live(const struct stack_lives *lives, uint32_t number)
+{
+	struct life life = {0};
+
+	stack_life_merge(&life, lives, number);
+	return life_live_bytes(&life);
+}

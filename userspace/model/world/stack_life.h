@@ -16,6 +16,7 @@
 
 struct stack_life {
 	uint32_t type; /* index in the type table, of the first sample */
+	uint32_t site; /* the stack up to the function that allocated; 0: not found yet */
 	uint32_t samples : 31;
 	uint32_t mixed : 1; /* there were samples of other types */
 	uint32_t ages;      /* index of the first struct stack_age, 0: nothing died */
@@ -71,5 +72,8 @@ void stack_life_join(struct stack_lives *lives, uint32_t into, uint32_t from);
 
 /* Adds it to a full struct life. */
 void stack_life_merge(struct life *into, const struct stack_lives *lives, uint32_t number);
+
+/* As life_live_bytes(). */
+double stack_life_live(const struct stack_lives *lives, uint32_t number);
 
 #endif

@@ -50,6 +50,7 @@ struct frame {
 	uint32_t line;      /* managed: line in the function, 0: unknown */
 	uint32_t first_symbol, last_symbol;   /* indexes, 0: none */
 	uint32_t first_function, n_functions; /* set by functions.c, outermost first */
+	uint32_t n_own; /* set by functions.c: without a library's, inlined innermost */
 };
 
 /*
@@ -176,6 +177,12 @@ int64_t tree_unselected(struct tree *tree);
 
 /* Index of the life of the cost's stack, created if needed; 0: no memory. */
 uint32_t tree_life(struct tree *tree, uint32_t cost);
+
+/*
+ * A new stack like `stack` whose innermost frame has only the first `n_functions` of its
+ * functions. Only after tree_show(). 0: no memory.
+ */
+uint32_t tree_shorten(struct tree *tree, uint32_t stack, uint32_t n_functions);
 
 /* The same, read-only; all zero if nothing was allocated there. */
 static inline const struct stack_life *tree_life_of(const struct tree *tree,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree_show.c: keeps only frames of one kind on the stacks. */
+/* tree_show.c: keeps only frames of one kind on the stacks, or only a part of a frame. */
 /*
  * A stack whose frame is hidden is replaced by its nearest shown caller, and its costs move
  * there. If no frame remains, they become costs without a stack.
@@ -79,4 +79,27 @@ int tree_show(struct tree *tree, enum model_frames frames)
 			error = move_cost(tree, &tree->costs[i]);
 	}
 	return error;
+}
+
+uint32_t tree_shorten(struct tree *tree, uint32_t stack, uint32_t n_functions)
+{
+	uint64_t id = tree->nodes.limit, frame_id = tree->frames.limit;
+	struct stack *node = dense_define(&tree->nodes, id);
+	struct frame *frame = dense_define(&tree->frames, frame_id);
+	uint32_t *shown = tree->shown;
+
+	if (shown)
+		shown = realloc(shown, (id + 2) * sizeof(*shown));
+	if (!node || !frame || id >= UINT32_MAX || frame_id >= UINT32_MAX ||
+	    (tree->shown && !shown))
+		return 0;
+	if (shown)
+		shown[id] = (uint32_t)id + 1;
+	tree->shown = shown;
+	*node = *tree_node(tree, stack);
+	*frame = *tree_frame(tree, node->frame);
+	frame->n_functions = frame->n_own = n_functions;
+	node->frame = (uint32_t)frame_id;
+	node->cost = 0;
+	return (uint32_t)id;
 }
