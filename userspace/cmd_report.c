@@ -49,7 +49,7 @@ static const struct option_row rows[] = {
 	{"filter", 0, OPTION_LIST, offsetof(struct report_arguments, filter), 0, 0, "KEY=VALUE",
 	 "select events by function, module, type, thread, process, phase, time ..."},
 	{"tree", 0, OPTION_FLAG, offsetof(struct report_arguments, tree), 0, 0, NULL,
-	 "show the call tree; --sort cpu, alloc, gc, syscalls or off-cpu chooses the measure"},
+	 "show the call tree; --sort chooses the measure: cpu, alloc, live ... (see the manual)"},
 	{"callers", 0, OPTION_TEXT, offsetof(struct report_arguments, callers), 0, 0, "FUNCTION",
 	 "show the callers of a function as a tree"},
 	{"callees", 0, OPTION_TEXT, offsetof(struct report_arguments, callees), 0, 0, "FUNCTION",
@@ -240,7 +240,8 @@ static int check_sort(const struct report_arguments *arguments)
 		return -EINVAL;
 	}
 	if (wants_calls(arguments) && calls_measure(&empty, arguments->sort, &measure) < 0) {
-		log_error("--sort %s: calls can be sorted by cpu, alloc, gc, syscalls or off-cpu",
+		log_error("--sort %s: calls can be sorted by cpu, alloc, gc, syscalls, off-cpu, "
+			  "survived or live",
 			  arguments->sort);
 		return -EINVAL;
 	}

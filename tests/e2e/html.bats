@@ -44,7 +44,7 @@ said() { # LINE
 	browse '#' eval 'measures.map((m, i) => [m.key, costs(i).total[0]])'
 	for row in 'cpu .cpu.on_cpu_ns-.cpu.recording_ns' 'alloc .alloc.bytes.estimate' \
 		'gc .gc.minor.total_ns+.gc.major.total_ns' 'calls [.functions[].syscall_self_ns]|add' \
-		'off-cpu .off_cpu.with_stack_ns' 'survived [.functions[].survived_bytes]|add'; do
+		'off-cpu .off_cpu.with_stack_ns' 'survived [.functions[].survived_bytes]|add' 'live .alloc.live.estimate'; do
 		said 1 | jq -e --arg key "${row%% *}" --argjson wanted "$(jq "${row#* }" known.report)" '
 			.[] | select(.[0] == $key) | .[1] - $wanted | fabs <= $wanted / 100000 + 20' >/dev/null || {
 			echo "$row: $(said 1), not $(jq "${row#* }" known.report)"

@@ -21,6 +21,8 @@ static const struct {
 	[CALLS_GC] = {"gc", "collection time caused", "gc_ns"},
 	[CALLS_SYSCALLS] = {"syscalls", "time in system calls", "syscall_ns"},
 	[CALLS_OFF_CPU] = {"off-cpu", "time off the CPU", "off_cpu_ns"},
+	[CALLS_SURVIVED] = {"survived", "surviving bytes", "survived_bytes"},
+	[CALLS_LIVE] = {"live", "bytes alive at the end", "live_bytes"},
 };
 
 enum { MEASURES = sizeof(measures) / sizeof(*measures) };
@@ -60,6 +62,7 @@ static void print_node(struct printer *printer, uint32_t number, int indent, boo
 	cell_share(printer->table, value_of(printer, number), printer->whole);
 	cell_time(printer->table, total->cpu_ns);
 	cell_bytes(printer->table, total->alloc_bytes);
+	cell_bytes(printer->table, total->live_bytes);
 	cell_time(printer->table, total->gc_ns);
 	cell_time(printer->table, total->syscall_ns);
 	cell_time(printer->table, total->off_cpu_ns);
@@ -112,9 +115,9 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 {
 	static const struct column columns[] = {
 		{NULL, "%", false, 0, 0},         {NULL, "CPU", false, 1, 0},
-		{NULL, "allocated", false, 2, 0}, {NULL, "GC caused", false, 3, 0},
-		{"system", "calls", false, 4, 0}, {"off the", "CPU", false, 5, 0},
-		{NULL, "function", true, 0, 30},
+		{NULL, "allocated", false, 2, 0}, {NULL, "live", false, 6, 0},
+		{NULL, "GC caused", false, 3, 0}, {"system", "calls", false, 4, 0},
+		{"off the", "CPU", false, 5, 0},  {NULL, "function", true, 0, 30},
 	};
 	struct page page = {out, options->width, options->colour};
 	struct section section = {.model = model, .page = &page, .top = 1, .parts = 1};

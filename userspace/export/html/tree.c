@@ -110,6 +110,7 @@ static void sum_functions(struct maker *maker, const struct model *model)
 		for (int j = 0; j < CALLS_MEASURES; j++)
 			maker->whole[j] += call_value(&cost, (enum call_measure)j);
 	}
+	maker->whole[CALLS_LIVE] = model->alloc.live_bytes;
 }
 
 static void add_no_stack(struct maker *maker)

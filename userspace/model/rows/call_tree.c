@@ -41,6 +41,8 @@ double call_value(const struct call_cost *cost, enum call_measure measure)
 		return cost->syscall_ns;
 	case CALLS_SURVIVED:
 		return cost->survived_bytes;
+	case CALLS_LIVE:
+		return cost->live_bytes;
 	default:
 		return cost->off_cpu_ns;
 	}
@@ -51,6 +53,7 @@ static void add_cost(struct call_cost *into, const struct call_cost *cost)
 	into->cpu_ns += cost->cpu_ns;
 	into->alloc_bytes += cost->alloc_bytes;
 	into->survived_bytes += cost->survived_bytes;
+	into->live_bytes += cost->live_bytes;
 	into->gc_ns += cost->gc_ns;
 	into->syscall_ns += cost->syscall_ns;
 	into->off_cpu_ns += cost->off_cpu_ns;
@@ -159,6 +162,8 @@ static int add_stack(struct work *work, const struct cost *cost)
 	const struct stack_life *life = tree_life_of(&work->world->tree, cost);
 	struct call_cost memory = {.alloc_bytes = life->bytes.value,
 				   .survived_bytes = life->survived.some,
+				   .live_bytes =
+					   stack_life_live(&work->world->tree.lives, cost->life),
 				   .gc_ns = life->gc_ns};
 	int64_t in = 0, by = 0;
 

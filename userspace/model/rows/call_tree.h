@@ -14,7 +14,7 @@ enum call_kind {
 
 /* Costs of all stacks through a node (total), or of those that end there (self). */
 struct call_cost {
-	double cpu_ns, alloc_bytes, survived_bytes, gc_ns, syscall_ns, off_cpu_ns;
+	double cpu_ns, alloc_bytes, survived_bytes, live_bytes, gc_ns, syscall_ns, off_cpu_ns;
 };
 
 struct call_node {
