@@ -296,6 +296,7 @@ static void print_text(const char *path, const struct summary *summary)
 	put_sources(summary);
 	put_runtimes("runtime", &summary->runtimes);
 	put_runtimes("provider", &summary->providers);
+	put_runtimes("not sampled", &summary->unsampled);
 	put_recording(summary);
 	put_clock(summary);
 	put_streams(summary);
@@ -479,6 +480,7 @@ static void print_json(const char *path, const struct summary *summary)
 	json_sources(summary);
 	json_runtimes("runtime", &summary->runtimes);
 	json_runtimes("provider", &summary->providers);
+	json_runtimes("unsampled", &summary->unsampled);
 	json_recording(summary);
 	json_streams(summary);
 	json_losses(summary);

@@ -10,6 +10,7 @@
 #include "../bpf/config.h"
 #include "profile/codes.h"
 #include "record/target/control.h"
+#include "record/store/store.h"
 #include "record/target/agents.h"
 #include "record/target/switches.h"
 #include "record/throttle/throttle.h"
@@ -85,6 +86,7 @@ struct recording {
 	struct store *store;
 	struct target *target;       /* the started program, or NULL */
 	struct agent agent;          /* the agent that it loads; closed: none */
+	struct store_agent expected; /* what the profile says of programs without it */
 	struct running running;      /* the processes attached to */
 	int cgroup;                  /* the directory of --cgroup */
 	struct switches *switches;   /* switches of the runtimes' samplers */
@@ -212,6 +214,12 @@ void recording_check_output(struct recording *recording);
  * then activates them. Needs the records of mappings, because these have the addresses. */
 void recording_start_unwinder(struct recording *recording);
 void recording_connect_unwinder(struct recording *recording);
+
+/* Opens the requested agent, if any, unless the program would not run with it; warns if it will
+ * sample nothing there. An exit code. */
+int recording_choose_agent(struct recording *recording, struct agent_verdict *verdict);
+/* The profile will name the programs without it. */
+void recording_expect_agent(struct recording *recording, const struct agent_verdict *verdict);
 
 int recording_open_session(struct recording *recording, pid_t maps_of);
 int recording_open_profile(struct recording *recording, char *const *words);

@@ -254,30 +254,6 @@ static void search_file(void *context, const char *path, int fd)
 	search->failed++;
 }
 
-/* Reports what cannot be sampled before the program runs. */
-static int choose_agent(struct recording *recording, struct agent_verdict *verdict)
-{
-	const struct agent_kind *kind = recording->options.agent_kind;
-	struct problem problem;
-
-	if (!kind)
-		return 0;
-	agent_judge_end(kind, verdict);
-	if (verdict->harmful) {
-		log_warning("--agent %s: %s; it would not run with the agent, so it is started "
-			    "without it",
-			    agent_name(kind), verdict->why);
-		return 0;
-	}
-	if (verdict->useless)
-		log_warning("--agent %s: %s, so its own allocations are not sampled; those of "
-			    "programs that it starts may be",
-			    agent_name(kind), verdict->why);
-	return agent_open(kind, &recording->user, &recording->agent, &problem)
-		       ? recording_fail(&problem)
-		       : 0;
-}
-
 const char *recording_no_runtime(const struct recording *recording)
 {
 	return strcmp(recording->options.runtimes, "auto") ? "no runtime that --runtime permits"
@@ -511,7 +487,7 @@ int recording_open(struct recording *recording, char **words)
 
 	if (!code) {
 		recording_find_libraries(recording, words, &libraries);
-		code = choose_agent(recording, &libraries.verdict);
+		code = recording_choose_agent(recording, &libraries.verdict);
 	}
 	if (!code)
 		code = start_child(recording, words);
@@ -520,6 +496,8 @@ int recording_open(struct recording *recording, char **words)
 	recording_leave_libraries(&libraries, NULL, NULL);
 	if (!code)
 		code = recording_open_profile(recording, words);
+	if (!code)
+		recording_expect_agent(recording, &libraries.verdict);
 	if (!code) {
 		pidfd = target_pidfd(recording->target);
 		code = recording_open_watch(recording, &pidfd, 1);

@@ -70,7 +70,7 @@ struct gcprof_options {
 	uint32_t always_sample; /* 1: sample even if no profiler is attached (tests) */
 	uint32_t n_gc_names;    /* entries at gc_names */
 	const char *name;       /* name of the runtime or allocator in reports, "cpython" */
-	const char *version;    /* its version, "3.11.2" */
+	const char *version;    /* its version, "3.11.2"; "3.11.2: why it samples nothing here" */
 	const struct gcprof_gc_name *gc_names; /* own kinds and reasons of collections; all heaps
 						  of a runtime share their numbers */
 };

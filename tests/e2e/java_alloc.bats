@@ -118,7 +118,7 @@ checks() { # MODE OF_STRESS
 	# No threads were printed.
 	[ ! -s said ]
 	"$GCPROF" record -F 0 --agent java -p $$ --duration 0.1 2>record.log
-	grep -q 'is no Java program' record.log
+	grep -q 'has not loaded HotSpot' record.log
 }
 
 # Anybody may make files in /tmp.

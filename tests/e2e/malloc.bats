@@ -241,6 +241,39 @@ told() { # TEXT COMMAND...
 	fi
 }
 
+# Children and the program itself: PROGRAM's allocations are not sampled, for this reason.
+unsampled() { # PROGRAM REASON COMMAND...
+	record --malloc -- "${@:3}"
+	holds '[.runtimes[] | select(.unsampled) | .name] == ["gcprof-malloc"]'
+	"$GCPROF" report | tr -s '\n ' '  ' >report.txt
+	grep -o "did not sample the allocations of $1: .*$2" report.txt
+	absent 'likely less than' report.txt
+	"$GCPROF" info | grep "^not sampled .*$2"
+}
+
+@test "programs that cannot be sampled are in the profile, also among children" {
+	echo 'int main(void) { __builtin_free(__builtin_malloc(100)); return 0; }' >free.c
+	gcc -fno-builtin free.c -o free
+	gcc -fno-builtin -static free.c -o fixed
+	unsampled fixed 'statically linked' ./fixed
+	unsampled fixed 'statically linked' sh -c './fixed; true'
+	grep 'allocations are not sampled: it is statically linked' record.log
+	unsampled free 'LD_PRELOAD was changed' env LD_PRELOAD= ./free
+	gcc -shared -fPIC -x c - -o own.so <<-'C'
+		extern void *__libc_malloc(unsigned long);
+		void *malloc(unsigned long size) { return __libc_malloc(size); }
+	C
+	gcc -fno-builtin free.c -Wl,--no-as-needed ./own.so -o own
+	unsampled own 'another malloc()' ./own
+	unsampled own 'another malloc()' sh -c './own; true'
+	cp free other
+	chown 65534 other && chmod u+s,go+rx other .
+	unsampled other 'setuid' ./other
+	unsampled other 'setuid' sh -c './other; true'
+	record --malloc -- ./free
+	holds '[.runtimes[] | select(.unsampled)] == []'
+}
+
 @test "a program that runs already is refused, and one with the agent can be recorded later" {
 	run "$GCPROF" record --malloc -p 1
 	[ "$status" = 2 ]

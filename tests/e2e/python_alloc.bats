@@ -197,8 +197,10 @@ right_ends() {
 @test "a program that is not Python is left as it is, and it is said" {
 	record --agent python -- sort "$OBJECTS"
 	cmp out <(sort "$OBJECTS")
-	grep -q -- '--agent python: sort is no Python program' record.log
+	grep -q -- '--agent python: sort does not load CPython when it starts' record.log
 	holds '.alloc.samples == 0'
+	"$GCPROF" report >report.txt
+	absent 'likely less than' report.txt
 	echo 'int main(void) { return 3; }' >fixed.c
 	gcc -static fixed.c -o fixed
 	status=0
@@ -211,6 +213,31 @@ right_ends() {
 	PYTHONMALLOC=malloc record --agent python -- "$PYTHON" "$OBJECTS" 100
 	grep -q -- '--agent python: PYTHONMALLOC is set' record.log
 	PYTHONMALLOC=debug record --agent python -- "$PYTHON" -X dev "$OBJECTS" 100
+	# Also of children, and in the profile.
+	for python in "env PYTHONMALLOC=malloc $PYTHON" "$PYTHON -bX dev"; do
+		record --agent python -- sh -c "$python -c 'list(range(1000))'; true"
+		grep 'allocations are not sampled: .*another allocator' record.log
+		holds '.runtimes | map(select(.unsampled) | .name) == ["gcprof-python"]'
+		"$GCPROF" report | tr -s '\n ' '  ' | grep -o 'did not sample the allocations of .*python.*another allocator'
+		"$GCPROF" info | grep '^not sampled .*another allocator'
+	done
+}
+
+@test "an interpreter that is loaded later, or too old, is said" {
+	library=$("$PYTHON" -c 'import sysconfig as c; print(c.get_config_var("LIBDIR"), c.get_config_var("INSTSONAME"), sep="/")')
+	[[ $library = *.so* && -e $library ]] || library=$(ldconfig -p | awk '/libpython3/ {print $NF; exit}')
+	[ -n "$library" ] || skip 'there is no libpython'
+	gcc -x c - -o later -ldl <<-'C'
+		#include <dlfcn.h>
+		int main(int argc, char **argv)
+		{
+			void *python = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
+			((void (*)(void))dlsym(python, "Py_Initialize"))();
+			return ((int (*)(const char *))dlsym(python, "PyRun_SimpleString"))("list(range(100000))");
+		}
+	C
+	record --agent python -- ./later "$library"
+	holds '.runtimes | map(select(.unsampled) | .note) == ["the agent found no such runtime when the program began; it may be loaded later"]'
 }
 
 @test "agents that are not there, and two at a time, are refused" {

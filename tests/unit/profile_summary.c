@@ -237,11 +237,11 @@ TEST(runtimes_are_named)
 	CHECK_EQ(summary.runtimes.size / sizeof(*runtimes), 3);
 	CHECK_STR(runtimes[0].key, "go 1.2.3");
 	CHECK_STR(runtimes[0].value, "Not all.");
-	CHECK_STR(runtimes[1].key, "go ");
+	CHECK_STR(runtimes[1].key, "go");
 	CHECK_STR(runtimes[1].value, "");
-	CHECK_STR(runtimes[2].key, " ");
+	CHECK_STR(runtimes[2].key, "");
 	CHECK_EQ(summary.providers.size / sizeof(*runtimes), 1);
-	CHECK_STR(((const struct summary_pair *)(const void *)summary.providers.data)->key, "go ");
+	CHECK_STR(((const struct summary_pair *)(const void *)summary.providers.data)->key, "go");
 	summary_free(&summary);
 	profile_reader_close(reader);
 	free(bytes.data);

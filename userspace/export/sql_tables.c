@@ -504,6 +504,7 @@ static int put_runtimes(struct sql *sql, const struct world *world)
 			.version = text(runtime->version),
 			.note = text(runtime->note),
 			.provider = integer(runtime->provider),
+			.unsampled = integer(runtime->unsampled),
 		};
 
 		error = database_put(sql->database, TABLE_runtimes, &row);

@@ -543,7 +543,7 @@ static int finish_sums(struct pass *pass)
 	if (!err)
 		err = samples_finish(&pass->samples);
 	if (!err)
-		err = runtimes_finish(&world->runtimes, world->model);
+		err = runtimes_finish(&world->runtimes, &world->tasks, world->model);
 	return err ? err : gc_names_finish(&world->gc_names, world->model);
 }
 

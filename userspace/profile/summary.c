@@ -120,10 +120,13 @@ static int add_runtime(struct summary *summary, const struct record_runtime *rec
 	const char *note = find_string(summary, record->note);
 	char name[2 * STRING_MAX + 2];
 	struct bytes key = {name, 0};
-	struct buffer *pairs = record->provider ? &summary->providers : &summary->runtimes;
+	struct buffer *pairs = record->unsampled  ? &summary->unsampled
+			       : record->provider ? &summary->providers
+						  : &summary->runtimes;
 	const struct summary_pair *known = (const void *)pairs->data;
 
-	key.size = (size_t)snprintf(name, sizeof(name), "%s %s", find_string(summary, record->name),
+	key.size = (size_t)snprintf(name, sizeof(name), "%s%s%s",
+				    find_string(summary, record->name), record->version ? " " : "",
 				    find_string(summary, record->version));
 	/* Several processes may have the same one. */
 	for (size_t i = 0; i < pairs->size / sizeof(*known); i++)
@@ -319,6 +322,7 @@ void summary_free(struct summary *summary)
 	free_pairs(&summary->command);
 	free_pairs(&summary->runtimes);
 	free_pairs(&summary->providers);
+	free_pairs(&summary->unsampled);
 	free_sources(summary);
 	paused_free(&summary->paused);
 	buffer_free(&summary->window_ends);

@@ -176,9 +176,24 @@ static bool is_among(const struct model_runtime *row, const struct model_runtime
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(rows[i]->name, row->name) == 0 &&
-		    strcmp(rows[i]->version, row->version) == 0)
+		    strcmp(rows[i]->version, row->version) == 0 &&
+		    (!row->unsampled || (strcmp(rows[i]->program, row->program) == 0 &&
+					 strcmp(rows[i]->note, row->note) == 0)))
 			return true;
 	return false;
+}
+
+static void print_runtime(const struct section *section, const struct model_runtime *row)
+{
+	if (row->unsampled)
+		page_paragraph(section->page, STYLE_WARNING, 2,
+			       "! %s did not sample the allocations of %s: %s", row->name,
+			       row->program, row->note);
+	else
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s%s%s%s%s",
+			       row->provider ? "provider" : "runtime", row->name,
+			       *row->version ? " " : "", row->version, row->note ? ": " : "",
+			       row->note ? row->note : "");
 }
 
 /* Each runtime is printed once, even if several processes have it. */
@@ -194,10 +209,7 @@ static void print_runtimes(const struct section *section)
 		if (is_among(row, shown, n))
 			continue;
 		shown[n++] = row;
-		page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s%s%s%s%s",
-			       row->provider ? "provider" : "runtime", row->name,
-			       *row->version ? " " : "", row->version, row->note ? ": " : "",
-			       row->note ? row->note : "");
+		print_runtime(section, row);
 	}
 }
 
@@ -393,6 +405,20 @@ static void print_cycles(const struct section *section, FILE *out)
 		unit_percent((double)cycles->total_ns / wall).text);
 }
 
+/* Does what was not sampled say something about all allocations? Only if a provider is known to
+ * sample them, and no process is known to be without. */
+static bool is_bounded(const struct model *model)
+{
+	bool provided = false;
+
+	for (size_t i = 0; i < model->n_runtimes; i++) {
+		if (model->runtimes[i].unsampled)
+			return false;
+		provided |= model->runtimes[i].provider > 0;
+	}
+	return provided;
+}
+
 static void print_allocation(const struct section *section, FILE *out)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
@@ -408,7 +434,7 @@ static void print_allocation(const struct section *section, FILE *out)
 	if (!alloc->samples) {
 		fprintf(out, " No allocation was sampled");
 		/* The period of a runtime's own sampler is unknown without samples. */
-		if (bytes->high > 0)
+		if (bytes->high > 0 && is_bounded(section->model))
 			fprintf(out, "; the total is likely less than %s",
 				unit_bytes(bytes->high).text);
 		fputc('.', out);

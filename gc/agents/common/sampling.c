@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -119,9 +120,24 @@ int sampling_start(const char *agent, uint64_t ceiling, const char *const *names
 	return err;
 }
 
-void sampling_refuse(void)
+/* The reason is a part of the version (PROBES.md). */
+void sampling_refuse(const char *agent, const char *why)
 {
+	static char version[256];
+	struct gcprof_options options;
+	struct gcprof_provider *reports;
+	int saved = errno;
+
+	sampling_thread.inside++;
+	snprintf(version, sizeof(version), "%s: %s", GCPROF_VERSION, why);
+	if (!gcprof_options_default(&options)) {
+		options.name = agent;
+		options.version = version;
+		gcprof_open(&options, &reports);
+	}
 	state = PASSIVE;
+	sampling_thread.inside--;
+	errno = saved;
 }
 
 /* A block that another thread allocates meanwhile may be counted either way. */

@@ -63,8 +63,9 @@ extern __thread struct sampling_thread sampling_thread
  */
 int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n);
 
-/* Instead, for an agent that cannot work in this program: all calls are passed on for good. */
-void sampling_refuse(void);
+/* Instead, or later, for an agent that cannot work in this program: all calls are passed on for
+ * good. Recorders are told `why`, a sentence without its end. */
+void sampling_refuse(const char *agent, const char *why);
 
 /* Returns a type's id, for find_type(); 0: there are too many types. */
 uint64_t sampling_type(const char *name);

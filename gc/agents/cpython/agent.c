@@ -14,6 +14,7 @@
  */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../common/region.h"
@@ -28,6 +29,8 @@ struct allocator {
 	void *(*realloc)(void *context, void *block, size_t size);
 	void (*free)(void *context, void *block);
 };
+
+#define NAME "gcprof-python" /* in reports */
 
 enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJECT }; /* PyMemAllocatorDomain */
 enum { LARGE = 4096 };                          /* a size that pymalloc requests from raw memory */
@@ -96,7 +99,7 @@ static void *adopt_next(void *context, void *block)
 	adopted = NULL;
 	region_free(block);
 	others->free(others->context, place);
-	sampling_refuse();
+	sampling_refuse(NAME, "Python's allocator is not pymalloc");
 	return NULL;
 }
 
@@ -236,18 +239,54 @@ static bool find(const char *name, void *out)
 	return found != NULL;
 }
 
-__attribute__((constructor)) static void start(void)
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value;
+}
+
+/* Is -X dev among the options before the script? Those with a value of their own end the search. */
+static bool is_development(int argc, char **argv)
+{
+	for (int i = 1; i < argc && argv[i][0] == '-' && !strchr("cm-", argv[i][1]); i++) {
+		const char *option = strchr(argv[i], 'X');
+		const char *value = option && !option[1] && i + 1 < argc ? argv[++i] : "";
+
+		if (option && !strcmp(option[1] ? option + 1 : value, "dev"))
+			return true;
+	}
+	return false;
+}
+
+/* Why the interpreter will not call the agent's functions; NULL: it will. */
+static const char *other_allocator(int argc, char **argv)
+{
+	if (is_set("PYTHONMALLOC"))
+		return "PYTHONMALLOC is set, so Python takes another allocator than the agent's";
+	if (is_set("PYTHONDEVMODE") || is_development(argc, argv))
+		return "in the development mode Python takes another allocator than the agent's";
+	return NULL;
+}
+
+/* The C library passes the arguments of main(). */
+__attribute__((constructor)) static void start(int argc, char **argv)
 {
 	const void *type_of_types = dlsym(RTLD_DEFAULT, "PyType_Type");
-	const char *(*version)(void);
+	const char *(*version)(void), *why;
 	allocator_function *get, *set;
 
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_IsInitialized", &is_initialized) || !find("Py_GetVersion", &version) ||
-	    !type_of_types || !is_known(version()))
+	    !type_of_types)
 		return;
-	if (sampling_start("gcprof-python", CEILING, type_names, TYPES) ||
-	    types_start(type_of_types))
+	why = is_known(version()) ? other_allocator(argc, argv)
+				  : "the agent is for Python 3.8 and later with a global lock";
+	if (why) {
+		sampling_refuse(NAME, why);
+		return;
+	}
+	if (sampling_start(NAME, CEILING, type_names, TYPES) || types_start(type_of_types))
 		return;
 	wrap_all(get, set);
 }

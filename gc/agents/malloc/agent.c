@@ -17,6 +17,7 @@
 #include "next.h"
 
 #define PUBLIC __attribute__((visibility("default")))
+#define NAME   "gcprof-malloc" /* in reports */
 
 /* The types of samples, after the function that the program called. */
 enum type { BY_MALLOC, BY_CALLOC, BY_REALLOC, BY_MEMALIGN, TYPES };
@@ -59,9 +60,9 @@ static const struct sampling_next others = {
 __attribute__((constructor)) static void start(void)
 {
 	if (next_is_libc())
-		sampling_start("gcprof-malloc", 0, type_names, TYPES);
+		sampling_start(NAME, 0, type_names, TYPES);
 	else
-		sampling_refuse();
+		sampling_refuse(NAME, "the program has another malloc() than the C library's");
 }
 
 static bool is_power_of_two(size_t value)

@@ -22,6 +22,7 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 	const struct process *process = tasks_find_process(tasks, record->process);
 	const char *name = tree_text(tree, record->name);
 	const char *version = tree_text(tree, record->version);
+	const char *note = tree_text(tree, record->note);
 
 	if (!process || !name)
 		return -EBADMSG;
@@ -34,7 +35,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.provider = record->provider,
 		.name = name,
 		.version = version ? version : "",
-		.note = tree_text(tree, record->note),
+		.note = note || !record->unsampled ? note : "",
+		.unsampled = record->unsampled,
+		.program = process->name,
 		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
 	};
@@ -67,7 +70,7 @@ enum work_kind runtimes_work(const struct runtimes *runtimes, const char *functi
 	return WORK_PROGRAM;
 }
 
-int runtimes_finish(const struct runtimes *runtimes, struct model *model)
+int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, struct model *model)
 {
 	size_t size = runtimes->count * sizeof(*runtimes->rows);
 
@@ -76,6 +79,13 @@ int runtimes_finish(const struct runtimes *runtimes, struct model *model)
 		return -ENOMEM;
 	if (size)
 		memcpy(model->runtimes, runtimes->rows, size);
+	for (size_t i = 0; i < runtimes->count; i++) {
+		struct model_runtime *row = &model->runtimes[i];
+		const struct process *process = tasks_find_process(tasks, row->process);
+
+		if (!row->program)
+			row->program = process && process->name ? process->name : "?";
+	}
 	model->n_runtimes = runtimes->count;
 	return 0;
 }

@@ -27,6 +27,7 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
 
 /* Fills the model's rows. 0 or -ENOMEM. */
-int runtimes_finish(const struct runtimes *runtimes, struct model *model);
+int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks,
+		    struct model *model);
 
 #endif

@@ -348,6 +348,8 @@ int store_event(struct store *store, const struct event_header *event)
 		err = is_left_out(store, &in);
 	if (err > 0)
 		return 0;
+	if (!err && in.process->expects)
+		err = store_check_agent(store, in.process, event->time, false);
 	return count(store, event, err ? err : kinds[event->code].store(store, &in));
 }
 

@@ -34,6 +34,18 @@ void store_know_kernel(struct store *store, struct session *session);
 /* Timer samples in this code are marked as cost of recording. Borrowed. */
 void store_know_own_code(struct store *store, struct own_code *own);
 
+/* An agent that the program and its children should load. */
+struct store_agent {
+	char name[32];        /* of its provider */
+	const char *file;     /* base name of its file; borrowed */
+	uint32_t runtime;     /* RUNTIME_NONE: for any program */
+	const char *why_none; /* why no program is started with it; NULL: they are; borrowed */
+	bool warned;          /* the user knows already that it does not work in some program */
+};
+
+/* From now on, processes without it are written to the profile. Borrowed. */
+void store_expect_agent(struct store *store, struct store_agent *agent);
+
 /* An event, `event->size` bytes of which are readable. Malformed events are counted and dropped. */
 int store_event(struct store *store, const struct event_header *event);
 

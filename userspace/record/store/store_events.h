@@ -16,6 +16,7 @@
 #include "../../util/map.h"
 
 struct composer;
+struct store_agent;
 
 struct store {
 	struct profile_writer *writer;
@@ -40,7 +41,8 @@ struct store {
 	bool denied;          /* the viewer may not see addresses of others' memory */
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
-	uint64_t sampled; /* allocation samples among them */
+	uint64_t sampled;          /* allocation samples among them */
+	struct store_agent *agent; /* expected in all programs; NULL: none */
 };
 
 /* An event on its way to the profile. */
@@ -97,6 +99,14 @@ size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t
 
 /* store_runtime.c: an age as stored. */
 uint64_t store_round_age(uint64_t age);
+
+/* unsampled.c: writes that an agent (`name`, `version`) samples nothing in a process. */
+int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
+			struct bytes version, struct bytes why);
+
+/* Writes it if the process should have loaded the agent by `time` and has not, or its program has
+ * ended. */
+int store_check_agent(struct store *store, struct process *process, uint64_t time, bool ended);
 
 /* store_system.c: does a mapping indicate generated code, whose process must be identified while it
  * lives? */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "store_events.h"
 
@@ -359,7 +360,7 @@ int store_code(struct store *store, const struct incoming *in)
 int store_provider(struct store *store, const struct incoming *in)
 {
 	const struct event_provider *event = (const void *)in->header;
-	struct bytes tail = in->tail, text, version;
+	struct bytes tail = in->tail, text, version, why;
 	struct name name = {0};
 	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
 
@@ -367,6 +368,15 @@ int store_provider(struct store *store, const struct incoming *in)
 		err = store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
 	if (err)
 		return err;
+	/* "0.1.0: why it samples nothing" */
+	why.data = version.size ? memmem(version.data, version.size, ": ", 2) : NULL;
+	if (why.data) {
+		why.data += 2;
+		why.size = version.size - (size_t)(why.data - version.data);
+		version.size -= why.size + 2;
+		in->process->expects = 0;
+		return store_put_unsampled(store, in->process, text, version, why);
+	}
 	name.text = text.data;
 	name.text_size = text.size;
 	name.file = version.data;

@@ -252,9 +252,13 @@ int store_exec(struct store *store, const struct incoming *in)
 		return err;
 	live_objects_forget(store->live, in->process->id);
 	followed_forget(store->followed, in->process->id);
-	err = process_exec(store->processes, in->process, in->header->time);
+	err = store_check_agent(store, in->process, in->header->time, true);
+	if (!err)
+		err = process_exec(store->processes, in->process, in->header->time);
 	if (err)
 		return err;
+	in->process->expects = in->header->time;
+	in->process->unsampled = false;
 	/* The thread that called exec continues as the leader. */
 	if (event->old_tid != in->header->tid)
 		processes_thread_ended(store->processes, in->process, event->old_tid);
@@ -302,6 +306,7 @@ int store_exit(struct store *store, const struct incoming *in)
 {
 	const struct event_exit *event = (const void *)in->header;
 	struct record record = RECORD_OF(exit, in);
+	int err = event->last ? store_check_agent(store, in->process, in->header->time, true) : 0;
 
 	processes_thread_ended(store->processes, in->process, in->header->tid);
 	if (event->last) {
@@ -312,7 +317,7 @@ int store_exit(struct store *store, const struct incoming *in)
 		process_over(in->process, in->header->time);
 	record.exit.status = event->status;
 	record.exit.last = event->last;
-	return profile_writer_put(store->writer, &record);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 #define COMM_BYTES 16 /* in the kernel, with the final zero */

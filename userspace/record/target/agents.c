@@ -19,7 +19,7 @@
 struct agent_kind {
 	const char *name, *file;
 	uint32_t runtime;          /* the agent's runtime; RUNTIME_NONE: the C library */
-	const char *language;      /* the language of the runtime's programs */
+	const char *title;         /* the runtime's usual name */
 	const char *const *others; /* variables that give the runtime another allocator */
 	/* Makes a running program load it; NULL: impossible. */
 	int (*attach)(pid_t pid, int pidfd, const char *library, const struct invoker *user,
@@ -35,12 +35,12 @@ static const struct agent_kind kinds[] = {
 	{.name = "python",
 	 .file = "libgcprof-cpython.so",
 	 .runtime = RUNTIME_CPYTHON,
-	 .language = "Python",
+	 .title = "CPython",
 	 .others = python_others},
 	{.name = "java",
 	 .file = "libgcprof-jvm.so",
 	 .runtime = RUNTIME_HOTSPOT,
-	 .language = "Java",
+	 .title = "HotSpot",
 	 .others = java_others,
 	 .attach = java_attach},
 };
@@ -63,6 +63,11 @@ const char *agent_file(const struct agent_kind *kind)
 	return kind->file;
 }
 
+uint32_t agent_runtime(const struct agent_kind *kind)
+{
+	return kind->runtime;
+}
+
 bool agent_attaches(const struct agent_kind *kind)
 {
 	return kind->attach;
@@ -74,8 +79,8 @@ int agent_attach(const struct agent_kind *kind, const struct agent *agent,
 		 struct problem *problem)
 {
 	if (!(target->runtimes & UINT32_C(1) << kind->runtime))
-		return problem_set(problem, -ENOEXEC, "--agent %s: process %d is no %s program",
-				   kind->name, (int)target->pid, kind->language);
+		return problem_set(problem, -ENOEXEC, "--agent %s: process %d has not loaded %s",
+				   kind->name, (int)target->pid, kind->title);
 	return kind->attach(target->pid, target->pidfd, agent->path, user, problem);
 }
 
@@ -183,8 +188,8 @@ void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdic
 		return;
 	if (!verdict->has_runtime) {
 		verdict->useless = true;
-		snprintf(verdict->why, sizeof(verdict->why), "%s is no %s program",
-			 verdict->program, kind->language);
+		snprintf(verdict->why, sizeof(verdict->why), "%s does not load %s when it starts",
+			 verdict->program, kind->title);
 		return;
 	}
 	while (*variable && !getenv(*variable))
@@ -194,5 +199,5 @@ void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdic
 	verdict->useless = true;
 	snprintf(verdict->why, sizeof(verdict->why),
 		 "%s is set, so %s takes another allocator than the agent's", *variable,
-		 kind->language);
+		 kind->title);
 }

@@ -20,6 +20,9 @@ const char *agent_name(const struct agent_kind *kind);
 /* Its file's name. */
 const char *agent_file(const struct agent_kind *kind);
 
+/* The runtime whose programs it is for; RUNTIME_NONE: for any program. */
+uint32_t agent_runtime(const struct agent_kind *kind);
+
 struct agent {
 	char path[PATH_MAX]; /* beside this program, or in its installation's lib directory */
 	int fd;              /* opened as the user whose program will load it */

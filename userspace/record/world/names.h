@@ -16,6 +16,7 @@
 
 #define PROCESS_PROVIDERS 16
 #define PROVIDER_SHIFT    44 /* in a number, of its provider: see process_number() */
+#define PROVIDER_NONE     (PROCESS_PROVIDERS + 1) /* in the profile: of one that has no events */
 
 enum name_kind { NAME_TYPE = 1, NAME_CODE = 2, NAME_PROVIDER = 3, NAME_GC = 4 };
 

@@ -56,8 +56,10 @@ struct process {
 	/* As in events, in order of appearance; 0: locations in runtimes, and none. */
 	uint8_t providers[PROCESS_PROVIDERS];
 	uint8_t n_providers;
-	uint64_t title;            /* last string written; 0: none */
-	uint64_t changes;          /* of mappings or program: invalidates derived data */
+	uint64_t expects; /* since when its program should have loaded an agent, ns; 0: checked */
+	bool unsampled;   /* the profile says that an agent samples nothing in this program */
+	uint64_t title;   /* last string written; 0: none */
+	uint64_t changes; /* of mappings or program: invalidates derived data */
 	struct mappings *mappings; /* NULL: none */
 	struct names *names;       /* NULL: none */
 	struct map *referenced; /* struct name_key: 1 referenced, 2 its name is written; or NULL */
