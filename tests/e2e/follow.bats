@@ -123,6 +123,30 @@ has_item() {
 	[ "$(ask '.alloc.types[0].name == "plugin_item" and .alloc.samples > 100' 2>/dev/null)" = true ]
 }
 
+# The kernel reports no mappings of these to a recorder of one program.
+@test "setuid programs, and what they start, have names" {
+	need_root
+	gcc -O1 -x c - -o spins <<-'C'
+		#include <time.h>
+		#include <unistd.h>
+		static volatile long n;
+		__attribute__((noinline)) static void spin(void) { for (int i = 0; i < 10000; i++) n++; }
+		int main(int argc, char **argv)
+		{
+			clock_t end = clock() + CLOCKS_PER_SEC;
+			while (clock() < end) spin();
+			return argc > 1 ? execv(argv[1], argv + 1) : 0;
+		}
+	C
+	cp spins other
+	chown 65534 other
+	chmod u+s,go+rx other .
+	record -- ./other ./spins
+	holds '[.functions[] | select(.name == "spin" and (.module | endswith("other"))) | .cpu_samples > 100] == [true]'
+	holds '[.functions[] | select(.name == "spin" and (.module | endswith("spins"))) | .cpu_samples > 100] == [true]'
+	holds '.stacks.complete > 0.5'
+}
+
 @test "a library with probes that is loaded and unloaded while the program runs" {
 	need_root
 	# 192 MiB in three rounds: none is missed, although each loads it anew. (Whoever records the whole

@@ -91,7 +91,7 @@ static const char *reason(struct store *store, const struct process *process, bo
 	if (!found.agent && agent->why_none)
 		return agent->why_none;
 	if (found.none)
-		return "the kernel does not report what it loads; it is setuid, and such programs "
+		return "the kernel does not report what it loads: it is setuid, and such programs "
 		       "load no agent";
 	if (!found.agent && found.other_linker)
 		return "it has another C library than the agent";

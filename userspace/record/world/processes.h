@@ -42,6 +42,7 @@ struct process {
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */
+	uint64_t mapped;       /* time of its latest mapping that was reported; 0: none */
 	struct buffer ahead;   /* struct mapping[], by time: process_ahead() */
 	size_t reached;        /* number of those that the profile has reached */
 	bool remapped;         /* its unwind rows are out of date */

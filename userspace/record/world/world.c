@@ -13,6 +13,7 @@ struct world {
 	struct newcomers *newcomers;
 	struct buffer
 		unannounced; /* uint32_t[]: indices of processes whose start may have been lost */
+	struct buffer executed; /* the same, of those that may not have mapped anything yet */
 	struct world_subscriber subscribers[WORLD_SUBSCRIBERS];
 	size_t n_subscribers;
 	uint64_t lost;
@@ -31,11 +32,13 @@ struct world {
 static bool map(void *context, struct event_mmap *event, const char *path)
 {
 	struct world *world = context;
-	const struct process *process =
+	struct process *process =
 		processes_at(world->processes, event->header.tid, event->header.time);
 
 	if (!process)
 		return false;
+	if (process->mapped < event->header.time)
+		process->mapped = event->header.time;
 	event->header.process = (uint32_t)process->id;
 	event->header.pid = process->pid;
 	NOTIFY(world, maps, event, path);
@@ -64,6 +67,7 @@ void world_free(struct world *world)
 		return;
 	newcomers_free(world->newcomers);
 	buffer_free(&world->unannounced);
+	buffer_free(&world->executed);
 	free(world);
 }
 
@@ -127,6 +131,9 @@ static void execs(struct world *world, const struct event_header *header)
 	if (!process)
 		return;
 	process->program = header->time;
+	if (process->mapped < header->time &&
+	    buffer_append(&world->executed, &header->process, sizeof(header->process)))
+		world->lost++;
 	NOTIFY(world, execs, process, header->time);
 }
 
@@ -225,9 +232,33 @@ static void settle_missed(struct world *world, uint64_t until, world_found *foun
 	world->unannounced.size = kept * sizeof(*all);
 }
 
+/*
+ * Every program is mapped when it is executed. If no mapping was reported, it is one whose rights
+ * come from its file (setuid), or a child of one: the kernel reports no mappings of these to events
+ * that were inherited. They are read from /proc, in the state of now.
+ */
+static void settle_executed(struct world *world, uint64_t until)
+{
+	uint32_t *all = (uint32_t *)(void *)world->executed.data;
+	size_t count = world->executed.size / sizeof(*all), kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct process *process = processes_find(world->processes, all[i]);
+
+		if (!process || process->mapped >= process->program || process->end != PROCESS_RUNS)
+			continue;
+		if (process->program >= until)
+			all[kept++] = all[i];
+		else
+			world->lost += newcomers_add(world->newcomers, process) != 0;
+	}
+	world->executed.size = kept * sizeof(*all);
+}
+
 void world_settle(struct world *world, uint64_t until, world_found *found, void *context)
 {
 	settle_missed(world, until, found, context);
+	settle_executed(world, until);
 	newcomers_settle(world->newcomers, until);
 }
 
