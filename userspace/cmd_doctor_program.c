@@ -314,8 +314,8 @@ static void print_found(const json_t *found)
 	json_array_foreach(found, i, row) print_row(row);
 	if (!json_array_size(found))
 		printf("No runtime that gcprof knows: CPU time, system calls and waits are "
-		       "recorded. Allocations and collections are not, unless it starts a "
-		       "program that has one.\n");
+		       "recorded. Allocations with malloc() are with record --malloc. Others, and "
+		       "collections, are not, unless it starts a program that has one.\n");
 	else
 		printf("CPU time, system calls and waits are recorded for every program.\n");
 }

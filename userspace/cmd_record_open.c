@@ -277,9 +277,11 @@ void recording_warn_none(const struct recording *recording, const char *why, con
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
 	struct probe_search search = {.recording = recording};
-	char why_not[256], none[96];
+	char why_not[256], none[128];
 
-	snprintf(none, sizeof(none), "%s in %%s or its libraries", recording_no_runtime(recording));
+	snprintf(none, sizeof(none), "%s in %%s or its libraries%s",
+		 recording_no_runtime(recording),
+		 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
 	recording_leave_libraries(libraries, search_file, &search);
 	if (recording->agent.fd > 0)
 		search_file(&search, recording->agent.path, recording->agent.fd);

@@ -173,7 +173,8 @@ verdict() { # CHECK
 	need_root
 	"$GCPROF" doctor --json "$WORKLOADS/churn" >churn.json
 	jq -e 'length == 1 and .[0].probes > 5 and (.[0].path | endswith("churn"))' churn.json
-	"$GCPROF" doctor /bin/true | grep -F 'No runtime that gcprof knows'
+	"$GCPROF" doctor /bin/true | grep -F 'No runtime that gcprof knows' | grep -F 'record --malloc'
+	! command -v /usr/bin/python3 || "$GCPROF" doctor /usr/bin/python3 | grep -e '--agent python'
 	run "$GCPROF" doctor /bin/true /bin/false
 	[ "$status" = 2 ]
 	run "$GCPROF" doctor /no/such/program

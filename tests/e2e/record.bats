@@ -41,7 +41,8 @@ $(pwd)"
 	holds '.streams.syscall.attached and .streams.cpu.attached and .streams.process.attached'
 	holds '(.streams.alloc.attached | not) and (.streams.alloc.why_not | length) > 0'
 	holds '[.syscalls[] | select(.name == "getdents64")] | length == 1'
-	"$GCPROF" report | grep -q 'no runtime that gcprof knows'
+	"$GCPROF" report | tr -s '\n ' ' ' >report.txt
+	grep -q 'no runtime that gcprof knows in ls or its libraries; --malloc samples malloc()' report.txt
 }
 
 # Whether a profile, which is still written, has samples and collections.

@@ -45,12 +45,23 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
+#define WITH_AGENT "allocation samples only with --agent python"
+#define VERSIONS   "its functions are known of 3.11, 3.12 and 3.13 with a global lock"
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	out->has_frames = cpython_layout_of(file, &out->cpython);
 	if (!out->has_frames)
-		snprintf(out->missing, sizeof(out->missing),
-			 "its functions are known of 3.11, 3.12 and 3.13 with a global lock");
+		snprintf(out->missing, sizeof(out->missing), VERSIONS);
+}
+
+static const char *note(const struct runtime_facts *facts)
+{
+	if (!facts->has_frames)
+		return WITH_AGENT "; " VERSIONS;
+	/* Some place was not found. */
+	return facts->missing[0] ? WITH_AGENT "; collections only if it was built --with-dtrace"
+				 : WITH_AGENT;
 }
 
 static const char *kind_name(const struct runtime_facts *facts, uint64_t generation,
@@ -76,5 +87,6 @@ const struct runtime runtime_cpython = {
 	.walks = true,
 	.recognise = recognise,
 	.constants = constants,
+	.note = note,
 	.kind_name = kind_name,
 };

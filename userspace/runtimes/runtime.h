@@ -226,7 +226,8 @@ struct runtime {
 
 	/* --- called in the recorder --- */
 
-	/* A sentence about bias or gaps of its own sampler or its stacks; NULL: none. */
+	/* A sentence about bias or gaps of its own sampler or its stacks, or how to get what is
+	 * missing; NULL: none. */
 	const char *(*note)(const struct runtime_facts *facts);
 	/* Computes the reported values from the arguments read (PROBE_ARGUMENTS words); NULL: they
 	 * are the same. */
