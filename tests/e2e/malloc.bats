@@ -84,6 +84,25 @@ right_live() {
 	holds '.alloc.live.estimate | . > 16 * 67e6 and . < 17 * 68e6'
 }
 
+@test "a type is one type in all processes" {
+	gcc -g -O1 -x c - -o takes <<-'C'
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *volatile sink;
+		__attribute__((noinline)) static void take(void) { for (int i = 0; i < 2000; i++) sink = malloc(10000); }
+		int main(void)
+		{
+			take();
+			if (!fork()) { take(); _exit(0); }
+			wait(NULL);
+			return 0;
+		}
+	C
+	record --malloc -R 64K -- ./takes
+	holds '[.sites[] | select(.functions[0] == "take") | .type] == ["malloc"]'
+}
+
 @test "a signal handler allocates" {
 	blocks 16K signals 50000
 	holds '.alloc.samples > 100'

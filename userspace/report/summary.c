@@ -177,6 +177,7 @@ static bool is_among(const struct model_runtime *row, const struct model_runtime
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(rows[i]->name, row->name) == 0 &&
 		    strcmp(rows[i]->version, row->version) == 0 &&
+		    rows[i]->unsampled == row->unsampled &&
 		    (!row->unsampled || (strcmp(rows[i]->program, row->program) == 0 &&
 					 strcmp(rows[i]->note, row->note) == 0)))
 			return true;

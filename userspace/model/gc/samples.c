@@ -156,21 +156,25 @@ static void leave_old_generation(struct samples *samples, struct sample *sample)
 }
 
 /* Sums that do not depend on the outcome. */
-static void count_sample(struct samples *samples, const struct record_alloc *record,
-			 const struct sample *sample)
+static int count_sample(struct samples *samples, const struct record_alloc *record,
+			const struct sample *sample)
 {
+	int64_t first =
+		type_table_first(&samples->world->types, &samples->world->tasks, sample->type);
 	struct model_alloc *alloc = &samples->world->model->alloc;
 	struct type *type = &samples->world->types.items[sample->type];
 	struct thread *thread = tasks_find_thread(&samples->world->tasks, record->thread);
 	double p = samples->last_probability;
 
+	if (first < 0)
+		return -ENOMEM;
 	tally_add(&samples->bytes, (double)record->size, p);
 	object_tally_add(&samples->objects, record->size, record->period, p);
 	tally_add(&type->bytes, (double)record->size, p);
 	object_tally_add(&type->objects, record->size, record->period, p);
 	type->samples++;
-	stack_life_birth(&samples->world->tree.lives, life_of_stack(samples, sample), sample->type,
-			 record->size, p);
+	stack_life_birth(&samples->world->tree.lives, life_of_stack(samples, sample),
+			 (uint32_t)first, record->size, p);
 	note_birth(life_of_type(samples, sample), record, sample, p);
 	tally_add(&thread->alloc, (double)record->size, p);
 	tally_add(&timeline_at(&samples->world->timeline, record->time)->alloc,
@@ -184,6 +188,7 @@ static void count_sample(struct samples *samples, const struct record_alloc *rec
 		alloc->period_min = record->period;
 	if (record->period > alloc->period_max)
 		alloc->period_max = record->period;
+	return 0;
 }
 
 /* Unfreed bytes are a value at a point in time. */
@@ -253,8 +258,8 @@ int samples_alloc(struct samples *samples, const struct event *event)
 		sample->next = process->charging.first_pending;
 		process->charging.first_pending = number;
 	}
-	if (event->selected)
-		count_sample(samples, record, sample);
+	if (event->selected && count_sample(samples, record, sample) < 0)
+		return -ENOMEM;
 	if (sample->manual)
 		count_unfreed(samples, sample, sample->bytes, record->time);
 	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(samples, sample) : 0;

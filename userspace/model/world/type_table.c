@@ -21,6 +21,7 @@ void type_table_free(struct types *types)
 {
 	free(types->items);
 	map_free(types->index);
+	map_free(types->names);
 }
 
 static int64_t new_type(struct types *types, uint64_t process, uint64_t type)
@@ -38,7 +39,8 @@ int type_table_init(struct types *types)
 	memset(types, 0, sizeof(*types));
 	types->count = TYPE_UNSELECTED;
 	types->index = map_create(sizeof(struct type_key));
-	if (!types->index || new_type(types, 0, 0) < 0)
+	types->names = map_create(MAP_STRING_KEYS);
+	if (!types->index || !types->names || new_type(types, 0, 0) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -84,17 +86,18 @@ int type_table_name(struct types *types, uint64_t process, uint64_t type, const 
 		*map_get(types->index, &key) = (uint64_t)number;
 		*cache_place(types, process, type) = (uint32_t)number;
 	}
+	if (name && !types->items[number].name)
+		types->items[number].first = 0;
 	if (name)
 		types->items[number].name = name;
 	return 0;
 }
 
-/* A forked child keeps its parent's types. */
-static const char *find_name(const struct types *types, const struct tasks *tasks,
-			     const struct type *type, struct arena *arena)
+/* A forked child keeps its parent's types. NULL: none has a name. */
+static const char *known_name(const struct types *types, const struct tasks *tasks,
+			      const struct type *type)
 {
 	const struct process *process = tasks_find_process(tasks, type->process);
-	char *name;
 
 	if (type->name && *type->name)
 		return type->name;
@@ -106,6 +109,38 @@ static const char *find_name(const struct types *types, const struct tasks *task
 			return types->items[*number].name;
 		process = tasks_find_process(tasks, process->parent);
 	}
+	return NULL;
+}
+
+int64_t type_table_first(struct types *types, const struct tasks *tasks, uint32_t type)
+{
+	struct type *item = &types->items[type];
+	const char *name;
+	uint64_t *first;
+
+	if (item->first)
+		return item->first;
+	item->first = type;
+	name = known_name(types, tasks, item);
+	if (!name)
+		return type;
+	first = map_put_string(types->names, name, strlen(name), NULL);
+	if (!first)
+		return -ENOMEM;
+	if (!*first)
+		*first = type;
+	item->first = (uint32_t)*first;
+	return item->first;
+}
+
+static const char *find_name(const struct types *types, const struct tasks *tasks,
+			     const struct type *type, struct arena *arena)
+{
+	const char *known = known_name(types, tasks, type);
+	char *name;
+
+	if (known)
+		return known;
 	if (!type->number)
 		return "unknown type";
 	name = arena_alloc(arena, 40);

@@ -15,6 +15,7 @@ struct type {
 	const char *name; /* NULL: not known yet */
 	uint64_t number;
 	uint32_t process;
+	uint32_t first; /* index of the first type with the same name; 0: not looked up yet */
 	uint64_t samples, fates;
 	struct tally bytes;
 	struct object_tally objects;
@@ -34,6 +35,7 @@ struct types {
 	struct type *items; /* item 0 is none, 1 is TYPE_UNSELECTED */
 	size_t count, capacity;
 	struct map *index;          /* {process, type} -> index of the latest name */
+	struct map *names;          /* name -> index of the first type with it */
 	uint32_t cache[TYPE_CACHE]; /* indexes by low bits of process and type; 0: none */
 };
 
@@ -48,6 +50,9 @@ int64_t type_table_number(struct types *types, uint64_t process, uint64_t type);
  * program.
  */
 int type_table_name(struct types *types, uint64_t process, uint64_t type, const char *name);
+
+/* Index of the first type, of any process, with the name that this one has by now; -ENOMEM. */
+int64_t type_table_first(struct types *types, const struct tasks *tasks, uint32_t type);
 
 /* Fills model->types, one row per name, largest first. Missing names come from ancestors. */
 int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model);
