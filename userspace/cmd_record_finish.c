@@ -120,6 +120,16 @@ static uint64_t count_syscalls(const struct recording *recording)
 	return total > stored ? total : stored;
 }
 
+/* The number that a user knows: a stream also has events about its objects and threads. */
+static uint64_t count_of(const struct recording *recording, enum stream stream)
+{
+	if (stream == STREAM_ALLOC)
+		return store_sampled(recording->store);
+	if (stream == STREAM_GC)
+		return store_collections(recording->store);
+	return store_count(recording->store, stream);
+}
+
 static void describe_streams(const struct recording *recording, char *out, size_t size)
 {
 	size_t used = 0;
@@ -140,7 +150,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
 				     count_syscalls(recording), name);
 		else
 			n = snprintf(out + used, size - used, ", %" PRIu64 " %s",
-				     store_count(recording->store, (enum stream)stream), name);
+				     count_of(recording, (enum stream)stream), name);
 		if (n < 0 || (size_t)n >= size - used)
 			return;
 		used += (size_t)n;

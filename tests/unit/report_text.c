@@ -325,8 +325,8 @@ TEST(commands_are_on_one_line)
 		   "sh -c 123456789-123456789-123456789-123456789-123456789-123\xe2\x80\xa6");
 }
 
-/* A second sample with ten times the period, which changed for `reason`. */
-static void check_rarely(uint32_t reason, const char *expected)
+/* A second sample with this period instead of 1000, which changed for `reason`. */
+static void check_rarely(uint32_t reason, uint64_t period, const char *expected)
 {
 	struct report_options options = {.width = 100};
 	struct synthetic synthetic;
@@ -341,10 +341,10 @@ static void check_rarely(uint32_t reason, const char *expected)
 	PUT(&synthetic, type, .process = 1, .type = 1, .name = name);
 	PUT(&synthetic, alloc, .time = 1200, .thread = 1, .sample = 2, .type = 1, .size = 64,
 	    .period = 1000);
-	PUT(&synthetic, period, .time = 1500, .thread = 1, .old_period = 1000, .new_period = 10240,
+	PUT(&synthetic, period, .time = 1500, .thread = 1, .old_period = 1000, .new_period = period,
 	    .reason = reason);
 	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1, .size = 64,
-	    .period = 10240, .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}));
+	    .period = period, .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}));
 	synthetic_end(&synthetic, 3000);
 	model = synthetic_model(&synthetic);
 	printed = print(model, &options);
@@ -357,8 +357,11 @@ static void check_rarely(uint32_t reason, const char *expected)
 
 TEST(report_text_says_why_samples_came_less_often)
 {
-	check_rarely(GCPROF_PERIOD_CEILING, ", at times every 10.0 KiB to limit the cost\n");
-	check_rarely(GCPROF_PERIOD_REQUEST, ", at times every 10.0 KiB\n");
+	check_rarely(GCPROF_PERIOD_CEILING, 10240, ", at times every 10.0 KiB to limit the cost\n");
+	check_rarely(GCPROF_PERIOD_REQUEST, 10240, ", at times every 10.0 KiB\n");
+	/* A runtime rounds the period. */
+	check_rarely(GCPROF_PERIOD_REQUEST, 1001,
+		     "an allocation sample every 0.98 KiB on average\n");
 }
 
 TEST(units_have_three_digits)

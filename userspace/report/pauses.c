@@ -267,7 +267,9 @@ int section_pauses(const struct section *section)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows; i++) {
 		pause_row(section, table, &model->pauses[i]);
-		error |= note(table, &model->pauses[i], write_cause);
+		/* Without samples there is none of any pause. */
+		if (model->alloc.samples)
+			error |= note(table, &model->pauses[i], write_cause);
 		error |= note(table, &model->pauses[i], write_other_threads);
 		error |= note(table, &model->pauses[i], write_own);
 		if (model->tracing.gaps)

@@ -246,6 +246,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 		if (!store_is_auxiliary(event))
 			store->counts[kinds[event->code].stream] += store_events_in(event);
 		store->sampled += event->code == EVENT_alloc || event->code == EVENT_sample;
+		store->collections += event->code == EVENT_gc_end;
 		return 0;
 	case -EBADMSG:
 		store->losses[LOSS_BAD_EVENT]++;
@@ -444,6 +445,11 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 uint64_t store_count(const struct store *store, enum stream stream)
 {
 	return (unsigned)stream < STREAM_END ? store->counts[stream] : 0;
+}
+
+uint64_t store_collections(const struct store *store)
+{
+	return store->collections;
 }
 
 uint64_t store_sampled(const struct store *store)

@@ -116,4 +116,7 @@ uint64_t store_count(const struct store *store, enum stream stream);
 /* Stored allocation samples, without their outcomes. */
 uint64_t store_sampled(const struct store *store);
 
+/* Collections that have ended. */
+uint64_t store_collections(const struct store *store);
+
 #endif

@@ -42,6 +42,7 @@ struct store {
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
 	uint64_t sampled;          /* allocation samples among them */
+	uint64_t collections;      /* of them, and in sums */
 	struct store_agent *agent; /* expected in all programs; NULL: none */
 };
 

@@ -260,6 +260,7 @@ static int put_sums(struct store *store, const struct incoming *in,
 	int err;
 
 	_Static_assert(GCPROF_GC_BUCKETS <= SYSCALL_BUCKETS, "the same buckets");
+	store->collections += sums->kind == GCPROF_GC_STOPS ? 0 : sums->count;
 	record.gc_summary.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_summary.span = in->header->time - event->begin;
 	record.gc_summary.kind = sums->kind;
