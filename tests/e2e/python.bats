@@ -65,6 +65,19 @@ os._exit(0)' >keeps.py
 	grep -q 'passed before their probes were attached' record.log
 }
 
+@test "queries have lines, and sources instead of where code is made" {
+	need_python
+	printf '%s\n' 'def spin():' '    for i in range(10000000):' '        pass' 'spin()' >spins.py
+	record -- "$PYTHON" spins.py
+	"$GCPROF" query --format csv "SELECT DISTINCT frames.runtime, frames.line, functions.module FROM frames
+		JOIN functions ON functions.id = function WHERE name = 'spin' ORDER BY 2" | tr -d '\r' >lines
+	grep -x "managed,[23],$PWD/spins.py" lines
+	same lines "$(grep -cvx "managed,[23],$PWD/spins.py" lines)" 1
+	"$GCPROF" query --format csv "SELECT DISTINCT inlined.line > 0 FROM inlined
+		JOIN functions ON functions.id = function WHERE name = 'spin'" | grep -x '1.\?'
+	holds '[.functions[] | select(.module == "[jit]")] == []'
+}
+
 @test "collections of a program that runs already, and no longer than it is recorded" {
 	local pid
 	need_python

@@ -332,6 +332,26 @@ static struct cell innermost(const struct world *world, const struct frame *fram
 				  : nothing();
 }
 
+/* Code made at run time is managed, also if it has native frames. */
+static uint8_t runtime_of(const struct world *world, const struct frame *frame)
+{
+	const struct module *module = dense_get(&world->tree.modules, frame->module);
+
+	return module && module->generated_by ? RUNTIME_MANAGED : frame->runtime;
+}
+
+/* The line of one of its functions, this many levels from the innermost one; 0: unknown. */
+static uint64_t line_of(const struct world *world, const struct frame *frame, uint32_t level)
+{
+	uint32_t symbol = frame->first_symbol;
+
+	if (!symbol)
+		return frame->line;
+	for (uint32_t i = level + 1; i < frame->n_functions && symbol; i++)
+		symbol = world->tree.symbols[symbol].next;
+	return symbol ? world->tree.symbols[symbol].line : 0;
+}
+
 static int put_inlined(struct sql *sql, const struct world *world, uint64_t id,
 		       const struct frame *frame)
 {
@@ -344,6 +364,7 @@ static int put_inlined(struct sql *sql, const struct world *world, uint64_t id,
 			.frame = integer(id),
 			.level = integer(level),
 			.function = integer(function + UINT64_C(1)),
+			.line = reference(line_of(world, frame, level)),
 		};
 
 		error = database_put(sql->database, TABLE_inlined, &row);
@@ -363,10 +384,10 @@ static int put_frames(struct sql *sql, const struct world *world)
 			continue;
 		row = (struct row_frames){
 			.id = integer(id),
-			.runtime = text(runtime_name(frame->runtime)),
+			.runtime = text(runtime_name(runtime_of(world, frame))),
 			.module = reference(frame->runtime == RUNTIME_NATIVE ? frame->module : 0),
 			.address = integer(frame->address),
-			.line = reference(frame->line),
+			.line = reference(line_of(world, frame, 0)),
 			.function = innermost(world, frame),
 		};
 		error = database_put(sql->database, TABLE_frames, &row);

@@ -150,7 +150,8 @@ static void print_sampling(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
 		return;
 	}
-	if (strcmp(unit_bytes((double)alloc->period_max).text,
+	if (alloc->period_max > alloc->period &&
+	    strcmp(unit_bytes((double)alloc->period_max).text,
 		   unit_bytes((double)alloc->period).text) != 0)
 		snprintf(rarely, sizeof(rarely), ", at times every %s%s",
 			 unit_bytes((double)alloc->period_max).text,

@@ -188,6 +188,9 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
 	for (uint32_t i = frame->first_symbol; i && shown-- && !error; i = tree->symbols[i].next) {
 		function.name = tree->symbols[i].name;
 		function.file = tree->symbols[i].file;
+		/* As of managed functions: a source tells more than where code is made. */
+		if (module && module->generated_by && function.file)
+			function.module = function.file;
 		function.line = tree->symbols[i].begin;
 		error = add_frame_row(builder, frame, &function);
 	}
