@@ -159,6 +159,23 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 	return 0;
 }
 
+/* With the path, since the loader would not find the name alone. */
+static void advise_preload(const struct record_options *options)
+{
+	const char *variable, *path = agent_file(options->agent_kind);
+	struct agent agent = {.fd = -1};
+	struct invoker user;
+	struct problem problem;
+
+	if (!invoker_find(&user, &variable) &&
+	    !agent_open(options->agent_kind, &user, &agent, &problem))
+		path = agent.path;
+	log_error("--agent %s: only for a COMMAND that gcprof starts. A running program keeps its "
+		  "allocator: to record it later, start it with LD_PRELOAD=%s",
+		  options->agent, path);
+	agent_close(&agent);
+}
+
 static int check_agent(struct record_options *options, bool attaches)
 {
 	if (options->malloc && options->agent) {
@@ -178,10 +195,7 @@ static int check_agent(struct record_options *options, bool attaches)
 		return -EINVAL;
 	}
 	if (attaches && options->agent_kind && !agent_attaches(options->agent_kind)) {
-		log_error("--agent %s: only for a COMMAND that gcprof starts. A running program "
-			  "keeps its allocator: to record it later, start it with %s in "
-			  "LD_PRELOAD",
-			  options->agent, agent_file(options->agent_kind));
+		advise_preload(options);
 		return -EINVAL;
 	}
 	return 0;

@@ -252,7 +252,7 @@ right_ends() {
 @test "a program that runs already is refused, and one with the agent can be recorded later" {
 	run "$GCPROF" record --agent python -p 1
 	[ "$status" = 2 ]
-	[[ $output = *'libgcprof-cpython.so in LD_PRELOAD'* ]]
+	[[ $output = *"start it with LD_PRELOAD=$AGENT"* ]]
 	LD_PRELOAD=$AGENT "$PYTHON" -B -c 'import sys
 sys.path.insert(0, sys.argv[1])
 from objects import *
