@@ -40,9 +40,8 @@ counted() { # STREAM
 	grep -oE "[0-9]+ $1" record.log | tail -n 1 | cut -d' ' -f1
 }
 
-# All allocation events are there; each file repeats the current period.
 are_all() { # FILE...
-	same 'alloc events' "$(total .streams.alloc.events "$@")" $(($(counted alloc) + $# - 1))
+	same samples "$(total .alloc.samples "$@")" "$(counted alloc)"
 }
 
 @test "--rotate: the sums of all files agree with a busy program's own counts" {
