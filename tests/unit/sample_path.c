@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sample_path.c: the path of an allocation sample, many times; e2e/instructions.bats counts its
  * instructions. */
+/* Plain: the instructions are those without sanitizers. */
 #include "test.h"
 
 #include "provider/internal.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_path.c: the path of an event into the profile, many times; e2e/instructions.bats counts its
  * instructions. */
+/* Plain: the instructions are those without sanitizers. */
 #include "store_rig.h"
 
 enum { TIMES = 5000 };

@@ -24,7 +24,8 @@ void names_message_begin(struct names_message *message, const struct names_file 
 
 	*head = (struct names_request){.owner = file->owner,
 				       .build_id_size = (uint32_t)file->build_id_size};
-	memcpy(head->build_id, file->build_id, file->build_id_size);
+	if (file->build_id_size)
+		memcpy(head->build_id, file->build_id, file->build_id_size);
 	if (file->path)
 		memccpy(head->base, path_base(file->path), 0, NAME_MAX);
 }
