@@ -261,7 +261,7 @@ int section_collections(const struct section *section)
 	kind_rows(section, table, "major", &gc->major, GCPROF_GC_STEP, GCPROF_GC_FULL);
 	kind_rows(section, table, "other stops", &gc->others, GCPROF_GC_STOP, GCPROF_GC_STOP);
 	if (gc->around.count)
-		pause_row(section, table, "around these", &gc->around);
+		pause_row(section, table, "rest of the stops", &gc->around);
 	if (gc->stops.count && gc->stops.count != model_gc_count(gc))
 		pause_row(section, table, "all, as stops", &gc->stops);
 	if (section_table(section, table) < 0)

@@ -45,7 +45,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-#define WITH_AGENT "allocation samples only with --agent python"
+#define WITH_AGENT "allocations are sampled with --agent python"
 #define VERSIONS   "its functions are known of 3.11, 3.12 and 3.13 with a global lock"
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
