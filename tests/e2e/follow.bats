@@ -144,7 +144,7 @@ has_item() {
 	record -- ./other ./spins
 	holds '[.functions[] | select(.name == "spin" and (.module | endswith("other"))) | .cpu_samples > 100] == [true]'
 	holds '[.functions[] | select(.name == "spin" and (.module | endswith("spins"))) | .cpu_samples > 100] == [true]'
-	holds '.stacks.complete > 0.5'
+	holds '.stacks.complete > 0.8'
 }
 
 @test "a library with probes that is loaded and unloaded while the program runs" {

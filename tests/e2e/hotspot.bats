@@ -409,7 +409,7 @@ child_samples() { # PID
 	wait_until child_samples "$parent"
 	started+=("$child")
 	# The flag is for programs that have not read it.
-	is_variable "$child" ' DebugNonSafepoints$' 1 01
+	wait_until is_variable "$child" ' DebugNonSafepoints$' 1 01
 	is_variable "$parent" ' DebugNonSafepoints$' 1 00
 	wait_on "$child" 20
 	kill -INT "${started[1]}"

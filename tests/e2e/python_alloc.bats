@@ -215,7 +215,8 @@ right_ends() {
 	PYTHONMALLOC=debug record --agent python -- "$PYTHON" -X dev "$OBJECTS" 100
 	# Also of children, and in the profile.
 	for python in "env PYTHONMALLOC=malloc $PYTHON" "$PYTHON -bX dev"; do
-		record --agent python -- sh -c "$python -c 'list(range(1000))'; true"
+		# Long enough for the recorder to attach to it on a busy machine.
+		record --agent python -- sh -c "$python -c 'import time; time.sleep(1)'; true"
 		grep 'allocations are not sampled: .*another allocator' record.log
 		holds '.runtimes | map(select(.unsampled) | .name) == ["gcprof-python"]'
 		"$GCPROF" report | tr -s '\n ' '  ' | grep -o 'did not sample the allocations of .*python.*another allocator'

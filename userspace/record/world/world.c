@@ -7,13 +7,18 @@
 
 #include "../../util/buffer.h"
 
+/* A process that has executed a program and may not have mapped anything yet. */
+struct executed {
+	uint32_t process, readings; /* index; how often its mappings were read */
+};
+
 struct world {
 	struct processes *processes;
 	struct world_sources sources;
 	struct newcomers *newcomers;
 	struct buffer
 		unannounced; /* uint32_t[]: indices of processes whose start may have been lost */
-	struct buffer executed; /* the same, of those that may not have mapped anything yet */
+	struct buffer executed; /* struct executed[] */
 	struct world_subscriber subscribers[WORLD_SUBSCRIBERS];
 	size_t n_subscribers;
 	uint64_t lost;
@@ -127,12 +132,13 @@ static void is_found(struct world *world, const struct event_header *header)
 static void execs(struct world *world, const struct event_header *header)
 {
 	struct process *process = processes_find(world->processes, header->process);
+	const struct executed executed = {header->process, 0};
 
 	if (!process)
 		return;
 	process->program = header->time;
 	if (process->mapped < header->time &&
-	    buffer_append(&world->executed, &header->process, sizeof(header->process)))
+	    buffer_append(&world->executed, &executed, sizeof(executed)))
 		world->lost++;
 	NOTIFY(world, execs, process, header->time);
 }
@@ -235,22 +241,28 @@ static void settle_missed(struct world *world, uint64_t until, world_found *foun
 /*
  * Every program is mapped when it is executed. If no mapping was reported, it is one whose rights
  * come from its file (setuid), or a child of one: the kernel reports no mappings of these to events
- * that were inherited. They are read from /proc, in the state of now.
+ * that were inherited. They are read from /proc, in the state of now, and later again, when its
+ * libraries are there.
  */
 static void settle_executed(struct world *world, uint64_t until)
 {
-	uint32_t *all = (uint32_t *)(void *)world->executed.data;
+	static const uint64_t after_ns[] = {0, 100000000, 1000000000};
+	struct executed *all = (struct executed *)(void *)world->executed.data;
 	size_t count = world->executed.size / sizeof(*all), kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct process *process = processes_find(world->processes, all[i]);
+		struct executed executed = all[i];
+		const struct process *process = processes_find(world->processes, executed.process);
 
-		if (!process || process->mapped >= process->program || process->end != PROCESS_RUNS)
+		if (!process || process->end != PROCESS_RUNS ||
+		    (!executed.readings && process->mapped >= process->program))
 			continue;
-		if (process->program >= until)
-			all[kept++] = all[i];
-		else
+		if (process->program + after_ns[executed.readings] < until) {
 			world->lost += newcomers_add(world->newcomers, process) != 0;
+			executed.readings++;
+		}
+		if (executed.readings < sizeof(after_ns) / sizeof(*after_ns))
+			all[kept++] = executed;
 	}
 	world->executed.size = kept * sizeof(*all);
 }
