@@ -203,6 +203,8 @@ static void report_overhead(const struct recording *recording, uint64_t end)
 	if (allowed <= 0)
 		return;
 	log_verbose("main loop: longest turn %.1f ms", (double)recording->longest_turn / 1e6);
+	log_verbose("a timer sample takes %.1f us, an allocation sample %.1f us of the program",
+		    throttle->tick_ns / 1e3, throttle->sample_ns / 1e3);
 	if (throttle->err)
 		log_warning("system calls could not be traced again: %s", strerror(-throttle->err));
 	if (untraced && controller_is_short(&throttle->controller))

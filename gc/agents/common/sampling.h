@@ -64,7 +64,7 @@ extern __thread struct sampling_thread sampling_thread
 int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n);
 
 /* Instead, or later, for an agent that cannot work in this program: all calls are passed on for
- * good. Recorders are told `why`, a sentence without its end. */
+ * good. Reports `why`, a clause without a full stop, to recorders. */
 void sampling_refuse(const char *agent, const char *why);
 
 /* Returns a type's id, for find_type(); 0: there are too many types. */

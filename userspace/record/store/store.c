@@ -142,11 +142,19 @@ static bool has_stack(const struct event_header *event)
 	       event->code == EVENT_leave || event->code == EVENT_fault;
 }
 
+static bool is_sample(const struct event_header *event)
+{
+	return event->code == EVENT_alloc || event->code == EVENT_sample;
+}
+
 void store_meet_event(struct store *store, const struct event_header *event, size_t size)
 {
 	const struct event_stack *stack = (const void *)(event + 1);
 	size_t head, frames;
 
+	store->arrived_samples += is_sample(event);
+	store->arrived_gc += event->code < sizeof(kinds) / sizeof(kinds[0]) &&
+			     kinds[event->code].stream == STREAM_GC;
 	if (!has_stack(event) || size < kinds[event->code].size)
 		return;
 	head = kinds[event->code].size + stack->n_kernel * sizeof(uint64_t);
@@ -245,7 +253,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 	case 0:
 		if (!store_is_auxiliary(event))
 			store->counts[kinds[event->code].stream] += store_events_in(event);
-		store->sampled += event->code == EVENT_alloc || event->code == EVENT_sample;
+		store->sampled += is_sample(event);
 		store->collections += event->code == EVENT_gc_end;
 		return 0;
 	case -EBADMSG:
@@ -450,6 +458,11 @@ uint64_t store_count(const struct store *store, enum stream stream)
 uint64_t store_collections(const struct store *store)
 {
 	return store->collections;
+}
+
+struct store_arrived store_arrived(const struct store *store)
+{
+	return (struct store_arrived){store->arrived_samples, store->arrived_gc};
 }
 
 uint64_t store_sampled(const struct store *store)

@@ -113,6 +113,14 @@ uint64_t store_own_ticks(const struct store *store);
 /* Stored events of a stream. */
 uint64_t store_count(const struct store *store, enum stream stream);
 
+/* Events that came from the rings so far, before they are in time order: allocation samples, and
+ * events about collections. */
+struct store_arrived {
+	uint64_t samples, gc;
+};
+
+struct store_arrived store_arrived(const struct store *store);
+
 /* Stored allocation samples, without their outcomes. */
 uint64_t store_sampled(const struct store *store);
 

@@ -41,8 +41,9 @@ struct store {
 	bool denied;          /* the viewer may not see addresses of others' memory */
 	uint64_t losses[LOSS_MAX];
 	uint64_t counts[STREAM_END];
-	uint64_t sampled;          /* allocation samples among them */
-	uint64_t collections;      /* of them, and in sums */
+	uint64_t sampled;     /* allocation samples among them */
+	uint64_t collections; /* of them, and in sums */
+	uint64_t arrived_samples, arrived_gc;
 	struct store_agent *agent; /* expected in all programs; NULL: none */
 };
 

@@ -61,14 +61,16 @@ static double run_ns(const struct cost costs[COST_PROGRAMS], int program)
 }
 
 /* The cost of an allocation sample with all probes that it takes, which are those that report no
- * collection. */
+ * collection; 0: there was none. Counted as they arrive: what is stored is too late for the runs.
+ */
 static double sample_ns(const struct throttle *throttle, const struct cost costs[COST_PROGRAMS])
 {
-	double samples = (double)store_sampled(throttle->store);
-	double probes =
-		(double)costs[COST_PROBE].runs - (double)store_count(throttle->store, STREAM_GC);
+	const struct store_arrived arrived = store_arrived(throttle->store);
+	double probes = (double)costs[COST_PROBE].runs - (double)arrived.gc;
 
-	return run_ns(costs, COST_PROBE) * fmax(probes, 0) / fmax(samples, 1);
+	return arrived.samples
+		       ? run_ns(costs, COST_PROBE) * fmax(probes, 0) / (double)arrived.samples
+		       : 0;
 }
 
 int throttle_measure(struct throttle *throttle)
