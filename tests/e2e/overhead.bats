@@ -292,3 +292,13 @@ fastest() { # COMMAND...
 		'$with[0].cpu | .recording_ns == 0 and
 		 .on_cpu_ns == $report[0].cpu.on_cpu_ns'
 }
+
+# What is stored lags behind the probes by more than such a program takes.
+@test "an allocation sample costs what its probes take, also in a program that is over soon" {
+	need_root
+	"$GCPROF" record -v -- "$WORKLOADS/churn" --bytes 3G 2>record.log >out
+	cat record.log
+	# Microseconds, with an exception of a kernel on a virtual machine in it.
+	grep -oP 'an allocation sample \K[0-9.]+' record.log >cost
+	awk '{exit !($1 > 0 && $1 < 60)}' cost
+}
