@@ -23,9 +23,10 @@ bool is_own_frame(const struct tree *tree, const struct frame *frame)
 
 bool is_own_inline(const struct symbol_name *symbol)
 {
-	const char *name = symbol->file ? path_base(symbol->file) : "";
+	const char *header = symbol->file ? path_base(symbol->file) : "";
 
-	return strcmp(name, "gc_inline.h") == 0 || strcmp(name, "provider.h") == 0;
+	return (strcmp(header, "gc_inline.h") == 0 && strncmp(symbol->name, "gc_", 3) == 0) ||
+	       (strcmp(header, "provider.h") == 0 && strncmp(symbol->name, "gcprof_", 7) == 0);
 }
 
 enum allocators allocators_of(const struct tree *tree, const struct frame *frame, const char *name)
@@ -90,34 +91,32 @@ static uint32_t skip_library(const struct tree *tree, uint32_t stack)
 
 uint32_t allocating_stack(const struct tree *tree, uint32_t stack)
 {
-	const struct stack *node = tree_node(tree, stack);
-	uint32_t site = node && node->cost ? tree_life_of(tree, &tree->costs[node->cost])->site : 0;
+	uint32_t site = skip_library(tree, allocating_caller(tree, stack));
 
-	return site ? site : skip_library(tree, allocating_caller(tree, stack));
+	return site < tree->n_shortened && tree->shortened[site] ? tree->shortened[site] : site;
 }
 
 int allocating_prepare(struct tree *tree)
 {
-	uint32_t *shortened = calloc(tree->nodes.limit + 1, sizeof(*shortened));
-	int error = shortened ? 0 : -ENOMEM;
+	size_t nodes = tree->nodes.limit;
 
-	for (size_t i = 1; i < tree->n_costs && !error; i++) {
-		struct cost *cost = &tree->costs[i];
-		const struct frame *frame;
-		uint32_t site;
+	for (size_t i = 1; i < tree->n_costs; i++) {
+		const struct cost *cost = &tree->costs[i];
+		uint32_t site = cost->life && cost->stack ? allocating_stack(tree, cost->stack) : 0;
+		const struct frame *frame = site ? tree_frame(tree, tree_node(tree, site)->frame)
+						 : NULL;
 
-		if (!cost->life || !cost->stack)
+		if (!frame || !frame->n_own || frame->n_own == frame->n_functions || site >= nodes)
 			continue;
-		site = allocating_stack(tree, cost->stack);
-		frame = tree_frame(tree, tree_node(tree, site)->frame);
-		if (frame->n_own && frame->n_own < frame->n_functions) {
-			if (!shortened[site])
-				shortened[site] = tree_shorten(tree, site, frame->n_own);
-			site = shortened[site];
+		if (!tree->shortened) {
+			tree->shortened = calloc(nodes, sizeof(*tree->shortened));
+			tree->n_shortened = tree->shortened ? nodes : 0;
 		}
-		error = site ? 0 : -ENOMEM;
-		tree->lives.items[cost->life].site = site;
+		if (!tree->shortened)
+			return -ENOMEM;
+		tree->shortened[site] = tree_shorten(tree, site, frame->n_own);
+		if (!tree->shortened[site])
+			return -ENOMEM;
 	}
-	free(shortened);
-	return error;
+	return 0;
 }

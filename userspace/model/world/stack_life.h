@@ -16,7 +16,6 @@
 
 struct stack_life {
 	uint32_t type; /* index in the type table, of the first sample */
-	uint32_t site; /* the stack up to the function that allocated; 0: not found yet */
 	uint32_t samples : 31;
 	uint32_t mixed : 1; /* there were samples of other types */
 	uint32_t ages;      /* index of the first struct stack_age, 0: nothing died */

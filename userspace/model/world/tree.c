@@ -54,6 +54,7 @@ void tree_free(struct tree *tree)
 	free(tree->rests);
 	free(tree->marks);
 	free(tree->shown);
+	free(tree->shortened);
 	free(tree->codes);
 	map_free(tree->code_index);
 }

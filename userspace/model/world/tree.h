@@ -99,6 +99,8 @@ struct tree {
 	size_t marks_capacity;
 	uint32_t *shown; /* by node: 1 + itself or the next shown caller, 0: */
 	/* undecided; NULL: all are shown */
+	uint32_t *shortened; /* by node: its copy without a library's inlined functions; 0: none */
+	size_t n_shortened;
 	struct symbol_name *symbols; /* number 0 is none */
 	size_t n_symbols, symbols_capacity;
 	struct cost *costs; /* number 0: no stack */
