@@ -146,8 +146,11 @@ right_ends() {
 	right Before 1 0
 	right After 1 0
 	holds '([.alloc.types[] | select(.name == "unknown type").samples] | add // 0) < 0.1 * .alloc.samples'
+	# Those right after the exec may be heard of before it, and have no name then.
 	read -r all named <<<"$("$GCPROF" query "SELECT count(*) || ' ' || count(name) FROM collections" | tail -n 1)"
-	same 'collections with a name' "$named" "$all"
+	echo "$named of $all collections have a name"
+	[ "$all" -gt 100 ]
+	[ "$((named * 10))" -ge "$((all * 9))" ]
 }
 
 @test "nothing is printed, and the program does what it does" {
