@@ -161,6 +161,7 @@ struct task_struct {
 	int exit_code;
 	int pid;
 	int tgid;
+	unsigned int in_execve : 1;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	struct pid *thread_pid;

@@ -253,6 +253,14 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	return PREEMPT_OFF(process_exits(task));
 }
 
+static __always_inline void process_new_program(uint32_t id, uint64_t now)
+{
+	struct process_state *process = bpf_map_lookup_elem(&processes, &id);
+
+	if (process)
+		process->program = now;
+}
+
 static __always_inline void process_renames(const struct task_struct *task, const char *name)
 {
 	struct task_state *state = filter_followed();
@@ -263,6 +271,9 @@ static __always_inline void process_renames(const struct task_struct *task, cons
 		return;
 	now = bpf_ktime_get_ns();
 	state->renamed = now;
+	/* Whoever reads what is mapped compares this before and after. */
+	if (BPF_CORE_READ_BITFIELD(task, in_execve))
+		process_new_program(state->process, now);
 	if (state->flags & TASK_ACTIVE)
 		process_emit_comm(state, now, name);
 }

@@ -37,7 +37,7 @@ TEST(mappings_that_are_there_are_recognized)
 
 struct seen {
 	unsigned count;
-	bool own, other;
+	bool own, other, outdated;
 	int ends;
 };
 
@@ -70,10 +70,17 @@ TEST(snapshot_tells_of_code_that_is_mapped)
 	CHECK_EQ(snapshot_mappings(4194303, 0, look, &seen), -ENOENT);
 }
 
+static bool is_current(void *context)
+{
+	return !((struct seen *)context)->outdated;
+}
+
 static void count_end(void *context)
 {
 	((struct seen *)context)->ends++;
 }
+
+static const struct snapshot_reader reader = {is_current, look, count_end};
 
 TEST(an_opener_reads_the_same)
 {
@@ -84,21 +91,28 @@ TEST(an_opener_reads_the_same)
 	CHECK_EQ(snapshot_mappings((uint32_t)getpid(), 4711, look, &without), 0);
 	CHECK_EQ(opener_create(true, &opener), 0);
 	CHECK_EQ(snapshots_create(opener, &snapshots), 0);
-	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 4711, look, count_end, &with), 0);
+	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 4711, &reader, &with), 0);
 	/* One that is gone ends, too. */
 	for (int i = 1; i < SNAPSHOTS_MAX; i++)
-		CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, look, count_end, &with), 0);
-	CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, look, count_end, &with), -EBUSY);
+		CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, &reader, &with), 0);
+	CHECK_EQ(snapshots_begin(snapshots, 4194303, 0, &reader, &with), -EBUSY);
 	while (with.ends < SNAPSHOTS_MAX) {
 		CHECK(opener_settle(opener, UINT64_C(10000000000)));
 		(void)snapshots_turn(snapshots);
 	}
 	CHECK_EQ(with.count, without.count);
 	CHECK(with.own && with.other);
-	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 0, look, count_end, &with), 0);
+	/* Nothing is reported of a program that is not there any more. */
+	with.outdated = true;
+	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 4711, &reader, &with), 0);
+	CHECK(opener_settle(opener, UINT64_C(10000000000)));
+	(void)snapshots_turn(snapshots);
+	CHECK_EQ(with.ends, SNAPSHOTS_MAX + 1);
+	CHECK_EQ(with.count, without.count);
+	CHECK_EQ(snapshots_begin(snapshots, (uint32_t)getpid(), 0, &reader, &with), 0);
 	snapshots_free(snapshots);
 	opener_free(opener);
-	CHECK_EQ(with.ends, SNAPSHOTS_MAX);
+	CHECK_EQ(with.ends, SNAPSHOTS_MAX + 1);
 }
 
 static int refused(const char *list, const char *why)

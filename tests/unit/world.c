@@ -366,7 +366,7 @@ TEST(what_ran_before_has_what_it_has_mapped_since_its_program_runs)
 	put_task(3500, 3, 300);
 	flow_settle(flow, 0);
 	CHECK_EQ(machine.read, 3);
-	CHECK_EQ(machine.read_at, 4002);
+	CHECK_EQ(machine.read_at, 4003);
 	machine.execs = 1000;
 	put_task(3600, 4, 400);
 	flow_settle(flow, 0);
@@ -374,6 +374,8 @@ TEST(what_ran_before_has_what_it_has_mapped_since_its_program_runs)
 	flow_settle(flow, 0);
 	CHECK_EQ(machine.read, 7);
 	close_world();
+	/* What earlier programs had mapped is not theirs. */
+	CHECK_EQ(count(RECORD_mmap), 3);
 }
 
 TEST(children_are_read_where_a_file_was_attached_to_after_their_birth)

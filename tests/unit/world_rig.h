@@ -35,8 +35,8 @@ RIG uint64_t program_since(void *context, uint32_t process)
 }
 
 /* Whatever process is read has one file mapped, where its number says. */
-RIG int read_mappings(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
-		      snapshot_done *done, void *context)
+RIG int read_mappings(void *snapshots, uint32_t proc_pid, uint64_t time,
+		      const struct snapshot_reader *reader, void *context)
 {
 	struct {
 		struct event_mmap event;
@@ -58,8 +58,9 @@ RIG int read_mappings(void *snapshots, uint32_t proc_pid, uint64_t time, snapsho
 	(void)snapshots;
 	machine.read++;
 	machine.read_at = time;
-	visit(context, &mapping.event, mapping.path);
-	done(context);
+	if (reader->is_current(context))
+		reader->visit(context, &mapping.event, mapping.path);
+	reader->done(context);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct reading {
 	struct newcomer newcomer;
 	uint64_t since; /* of its program */
 	int tries;
+	bool again; /* it executed another program meanwhile */
 };
 
 struct newcomers {
@@ -105,29 +106,38 @@ static uint64_t program_since(const struct reading *reading)
 	return sources->program_since(sources->context, reading->newcomer.process);
 }
 
-/* Did it execute a program at the same time? */
+static bool is_current(void *context)
+{
+	struct reading *reading = context;
+
+	reading->again = program_since(reading) != reading->since && ++reading->tries < EXECS_MAX;
+	return !reading->again;
+}
+
 static void end(void *context)
 {
 	struct reading *reading = context;
 
-	if (program_since(reading) == reading->since || ++reading->tries == EXECS_MAX ||
-	    begin(reading))
+	if (!reading->again || begin(reading))
 		reading->newcomers = NULL;
 }
 
 /*
- * Its mappings count from when it was found or, if it has executed a program since, from then on:
- * earlier ones are no longer known. Nothing is read about a process that has ended.
+ * Its mappings count from when it was found or, if it has executed a program since, from just
+ * after that: earlier ones are no longer known. Nothing is read about a process that has ended.
  */
 static int begin(struct reading *reading)
 {
+	static const struct snapshot_reader reader = {is_current, take, end};
 	const struct world_sources *sources = &reading->newcomers->sources;
 	const struct newcomer *newcomer = &reading->newcomer;
 
+	reading->again = false;
 	reading->since = program_since(reading);
 	return sources->mappings(sources->snapshots, newcomer->proc_pid,
-				 reading->since > newcomer->time ? reading->since : newcomer->time,
-				 take, end, reading);
+				 reading->since > newcomer->time ? reading->since + 1
+								 : newcomer->time,
+				 &reader, reading);
 }
 
 /* -EBUSY: too many are being read. */
@@ -140,7 +150,7 @@ static int read_mappings(struct newcomers *newcomers, const struct newcomer *new
 		reading++;
 	if (reading == newcomers->readings + SNAPSHOTS_MAX)
 		return -EBUSY;
-	*reading = (struct reading){newcomers, *newcomer, 0, 0};
+	*reading = (struct reading){.newcomers = newcomers, .newcomer = *newcomer};
 	err = begin(reading);
 	if (err)
 		reading->newcomers = NULL;

@@ -23,8 +23,8 @@ struct world_sources {
 	/* When a process executed its program, ns; 0: the kernel side does not know. */
 	uint64_t (*program_since)(void *context, uint32_t process);
 	/* As snapshots_begin(); -EBUSY: try again. May also visit at once. */
-	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
-			snapshot_done *done, void *context);
+	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time,
+			const struct snapshot_reader *reader, void *context);
 	void *snapshots;
 	/* As snapshot_task(). NULL if pids here differ from the kernel's, so that none can be
 	 * found. */

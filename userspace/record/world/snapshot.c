@@ -108,9 +108,9 @@ int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, v
 
 struct reading {
 	struct snapshot wanted;
-	snapshot_done *done; /* NULL: unused */
+	const struct snapshot_reader *reader; /* NULL: unused */
 	bool opened;
-	FILE *file; /* NULL: not there yet, or failed */
+	FILE *file; /* NULL: not there yet, failed, or out of date */
 };
 
 struct snapshots {
@@ -151,23 +151,27 @@ static void take_file(void *context, const struct opener_result *result)
 	reading->file = result->fd < 0 ? NULL : fdopen(result->fd, "r");
 	if (result->fd >= 0 && !reading->file)
 		close(result->fd);
+	if (reading->file && !reading->reader->is_current(reading->wanted.context)) {
+		fclose(reading->file);
+		reading->file = NULL;
+	}
 }
 
-int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
-		    snapshot_done *done, void *visit_context)
+int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time,
+		    const struct snapshot_reader *reader, void *context)
 {
 	struct snapshots *all = snapshots;
 	struct reading *reading = all->readings;
 	int err;
 
-	while (reading < all->readings + SNAPSHOTS_MAX && reading->done)
+	while (reading < all->readings + SNAPSHOTS_MAX && reading->reader)
 		reading++;
 	if (reading == all->readings + SNAPSHOTS_MAX)
 		return -EBUSY;
 	err = opener_maps(all->opener, proc_pid, take_file, reading);
 	if (!err)
-		*reading = (struct reading){.wanted = {proc_pid, time, visit, visit_context},
-					    .done = done};
+		*reading = (struct reading){.wanted = {proc_pid, time, reader->visit, context},
+					    .reader = reader};
 	return err;
 }
 
@@ -175,7 +179,7 @@ int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_
 static bool take_lines(struct reading *reading, uint64_t end)
 {
 	struct snapshot wanted = reading->wanted;
-	snapshot_done *done = reading->done;
+	const struct snapshot_reader *reader = reading->reader;
 	char *line = NULL;
 	size_t size = 0;
 	bool over = true;
@@ -188,7 +192,7 @@ static bool take_lines(struct reading *reading, uint64_t end)
 		return false;
 	/* It may start another one. */
 	close_reading(reading);
-	done(wanted.context);
+	reader->done(wanted.context);
 	return true;
 }
 

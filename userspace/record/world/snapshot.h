@@ -25,15 +25,20 @@ struct snapshots;
 int snapshots_create(struct opener *opener, struct snapshots **out);
 void snapshots_free(struct snapshots *snapshots); /* NULL is allowed */
 
-/* Called once at the end. */
-typedef void snapshot_done(void *context);
+/* What becomes of a process's mappings. `context` is that of the request. */
+struct snapshot_reader {
+	/* Called when they have been read. False: they are out of date, and not reported. */
+	bool (*is_current)(void *context);
+	snapshot_visit *visit;
+	void (*done)(void *context); /* called once at the end */
+};
 
 #define SNAPSHOTS_MAX 16 /* pending at a time */
 
-/* Starts a request of struct snapshots: snapshots_turn() will call `visit` and `done`. A negative
- * errno if it will not. */
-int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time, snapshot_visit *visit,
-		    snapshot_done *done, void *visit_context);
+/* Starts a request of struct snapshots: snapshots_turn() will call the reader, which must stay
+ * valid. A negative errno if it will not. */
+int snapshots_begin(void *snapshots, uint32_t proc_pid, uint64_t time,
+		    const struct snapshot_reader *reader, void *context);
 
 /* Reports what has arrived, for some ms at most. False: more is waiting. */
 bool snapshots_turn(struct snapshots *snapshots);
