@@ -286,6 +286,7 @@ _Static_assert(sizeof(struct event_mutator) == 48, "contract 2");
 _Static_assert(sizeof(struct event_place) == 168, "contract 2");
 _Static_assert(sizeof(struct event_freed) == 56, "contract 2");
 _Static_assert(sizeof(struct event_gc_cycle) == 104, "contract 2");
+_Static_assert(sizeof(struct event_heap_area) == 96, "contract 2");
 _Static_assert(sizeof(struct event_heap_site) == 80, "contract 2");
 _Static_assert(sizeof(struct event_runtime) == 48, "contract 2");
 _Static_assert(sizeof(struct event_gc_name) == 48, "contract 2");

@@ -44,6 +44,24 @@ struct event_gc_cycle {
 	uint64_t unfinished; /* 1: the recording ended first */
 };
 
+enum heap_area_flag {
+	HEAP_AREA_BEFORE = 1, /* `before` is known */
+	HEAP_AREA_AFTER = 2,  /* `after` is known */
+	HEAP_AREA_CYCLE = 4,  /* of a gc_cycle, else of a gc_end */
+	HEAP_AREA_BESIDE = 8, /* not part of the heap, nor of its sums */
+};
+
+/* A named area of a heap at a collection. It follows the gc_end or gc_cycle. */
+struct event_heap_area {
+	struct event_header header; /* that of the gc_end or gc_cycle */
+	uint64_t heap, cycle;       /* the same */
+	uint64_t name;              /* of a gc_name */
+	uint32_t flags;             /* enum heap_area_flag */
+	uint32_t reserved;
+	/* Bytes in use before and after, used or not, and at most; limit 0: none. */
+	uint64_t before, after, size, limit;
+};
+
 /* An allocation site in a runtime's own heap profile: sampled objects, not scaled. */
 struct event_heap_site {
 	struct event_header header; /* time: when the profile was read */

@@ -20,7 +20,7 @@ setup_file() {
 record_java() { # OPTION ARGUMENT...
 	local option=$1
 	shift
-	record -F 0 --ceiling 0 -- java -Xmx128m "$option" -Xlog:gc,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
+	record -F 0 --ceiling 0 -- java -Xmx128m "$option" -Xlog:gc,gc+heap,gc+metaspace,gc+phases,safepoint:file=gc.log -cp "$PROGRAMS" Allocate "$@"
 }
 
 # The pauses are those of the log, but for 0.2 ms: a thread that has to wait for a CPU between both
@@ -41,10 +41,42 @@ check_pauses() { # PATTERN
 	}
 }
 
-@test "pauses of Serial are those of the log, with its causes" {
+# The areas of the heap have before and after each collection what the log says, in KiB.
+check_areas() { # NAME=LOGS...
+	local name names
+	names=$(for name; do echo "s/^${name%=*},/${name#*=},/"; done)
+	grep -oE '(Eden|From|Tenured|ParOldGen|Metaspace): [0-9]+K\([0-9]+K\)->[0-9]+K' gc.log |
+		sed -E 's/: ([0-9]+)K.*>([0-9]+)K/,\1,\2/' | LC_ALL=C sort >log
+	"$GCPROF" query --format csv 'SELECT name, used_before / 1024, used_after / 1024 FROM heap_areas' |
+		tail -n +2 | tr -d '"' | sed "$names" | LC_ALL=C sort >seen
+	[ "$(wc -l <log)" -ge 40 ]
+	same 'areas' "$(cat seen)" "$(cat log)"
+	areas_add_up
+}
+
+# Those of the heap are the whole heap, and the report's are the sums and last values of the rows.
+areas_add_up() {
+	"$GCPROF" query --format csv 'SELECT count(*) FROM (SELECT sum(used_before) = heap_before AND
+		sum(used_after) = heap_after AND sum(committed) = heap_size AS adds_up FROM heap_areas
+		JOIN collections ON collections.id = collection WHERE in_heap GROUP BY collection)
+		WHERE NOT adds_up' | grep -Fx 0
+	"$GCPROF" query --format json 'SELECT name, max(max(used_before, used_after)) AS peak_bytes,
+		(SELECT used_after FROM heap_areas AS last WHERE last.name = area.name ORDER BY id DESC LIMIT 1)
+			AS used_bytes, sum(max(used_before - used_after, 0)) AS left_bytes
+		FROM heap_areas AS area GROUP BY name ORDER BY name' >rows.json
+	"$GCPROF" report --json | jq -e --slurpfile rows rows.json '[.gc.areas | sort_by(.name)[] |
+		{name, peak_bytes, used_bytes, left_bytes}] == [$rows | flatten[] |
+		{name, peak_bytes, used_bytes, left_bytes}] and .gc.freed_bytes > 0'
+}
+
+@test "pauses of Serial are those of the log, with its causes, and what each area of the heap has" {
 	need_java
 	record_java -XX:+UseSerialGC 10 1000000
 	check_pauses ' Pause '
+	check_areas 'Eden Space=Eden' 'Survivor Space=From' 'Tenured Gen=Tenured'
+	"$GCPROF" report >text
+	grep -E '^ *area +used +the last +committed +moved out +moved in' text
+	grep -E '^ *Tenured Gen( +[0-9.]+ .?i?B){5}' text
 	same 'cause' "$(jq -r 'select(.record == "string").text' all.json | grep -c '^Allocation Failure$')" 1
 	# That takes the agent.
 	"$GCPROF" report --gc | tr -s ' \n' ' ' | grep -F 'What it kept is not known'
@@ -54,6 +86,7 @@ check_pauses() { # PATTERN
 	need_java
 	record_java -XX:+UseParallelGC 10 1000000
 	check_pauses ' Pause '
+	check_areas 'PS Eden Space=Eden' 'PS Survivor Space=From' 'PS Old Gen=ParOldGen'
 }
 
 @test "pauses of G1 are those of the log, with heap sizes, thread names and the runtime's version" {
@@ -65,6 +98,12 @@ check_pauses() { # PATTERN
 	jq -r 'select(.record == "gc_end" and .heap == 1) | "\(.heap_before) \(.heap_after)"' all.json |
 		awk '{ printf "%d %d\n", $1 / 1048576, $2 / 1048576 }' >seen
 	same 'sizes' "$(cat seen)" "$(cat sizes)"
+	# The log's are in regions of 1 MiB.
+	grep -oE 'Eden regions: [0-9]+->[0-9]+' gc.log | tr -d A-Za-z: | sed 's/->/ /; s/^ *//' >sizes
+	"$GCPROF" query --format csv "SELECT used_before / 1048576.0, used_after / 1048576.0 FROM heap_areas
+		WHERE name = 'G1 Eden Space' ORDER BY id" | tail -n +2 | sed 's/[.]0//g' | tr , ' ' >seen
+	same 'Eden' "$(cat seen)" "$(cat sizes)"
+	areas_add_up
 	"$GCPROF" info | grep -F "hotspot $(java -version 2>&1 | grep -oE '"[0-9.]+"' | tr -d '"')"
 	# Without an agent it is not known what becomes of objects. The machine ends in a safepoint.
 	"$GCPROF" report --gc >text

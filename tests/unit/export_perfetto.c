@@ -324,6 +324,9 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 	seen = check_trace(trace);
 	/* Four pauses, two cycles. */
 	CHECK_EQ(seen.slices, 6);
+	/* What the heap and its only area have after each, and what cycles found alive. */
+	CHECK_EQ(seen.counters, 6 + 6 + 2);
+	CHECK(memmem(exported.data, exported.size, "old space", 9) != NULL);
 	CHECK(memmem(exported.data, exported.size, "concurrent collector", 20) != NULL);
 	CHECK(memmem(exported.data, exported.size, "go 1.2.3, agent 4.5", 19) != NULL);
 	CHECK(memmem(exported.data, exported.size, "mark termination", 16) != NULL);

@@ -249,6 +249,16 @@ TEST(a_runtime_has_its_names_and_cycles)
 				   " name = 'mark and sweep' AND reason = 'heap has doubled'"),
 		 0);
 	CHECK_EQ(number(synthetic, "SELECT max(live_bytes) FROM heap"), 24 << 20);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM heap_areas JOIN collections ON"
+				   " collections.id = collection WHERE heap_areas.name ="
+				   " 'old space' AND used_before = heap_before AND used_after ="
+				   " heap_after AND committed = heap_size AND in_heap"
+				   " AND max_bytes = 536870912 AND gc_cycle IS NULL"),
+		 4);
+	CHECK_EQ(number(synthetic, "SELECT count(*) FROM heap_areas JOIN gc_cycles ON"
+				   " gc_cycles.id = gc_cycle WHERE used_before = heap_before AND"
+				   " time = finish AND collection IS NULL"),
+		 2);
 	CHECK_EQ(number(synthetic, "SELECT count(*) FROM timeline WHERE what = 'gc cycle'"), 2);
 	CHECK_EQ(number(synthetic, "SELECT count(*) FROM runtimes WHERE name = 'go' AND"
 				   " version = '1.2.3' AND note LIKE 'What%' AND provider = 0"),

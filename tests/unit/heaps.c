@@ -6,7 +6,7 @@
 
 enum { OBJECTS = 1, THREADS = 2, MACHINE = 7, DRIVER = 8, OTHER_DRIVER = 9 };
 
-#define SEEN_MAX 64
+#define SEEN_MAX 128
 
 static struct {
 	union {
@@ -15,6 +15,7 @@ static struct {
 		struct event_gc_end end;
 		struct event_gc_cycle cycle;
 		struct event_gc_name name;
+		struct event_heap_area area;
 		char bytes[2048];
 	} of[SEEN_MAX];
 	size_t n;
@@ -68,6 +69,10 @@ static void fire(const char *name, uint32_t tid, uint64_t time, const char *firs
 			place.event.values[i] = (uint64_t)argument->number;
 		if (argument->value == VALUE_USED || argument->value == VALUE_REASON)
 			place.event.values[i] = used;
+		if (argument->value == VALUE_SIZE)
+			place.event.values[i] = 2 * used;
+		if (argument->value == VALUE_LIMIT)
+			place.event.values[i] = used == 500 ? UINT64_MAX : 900;
 	}
 	for (size_t i = 0; i < 2; i++)
 		place.event.text_size[i] = (uint16_t)sizes[i];
@@ -150,6 +155,70 @@ TEST(each_collection_in_a_pause_has_its_own_kind_sizes_and_time)
 	places_free(places);
 }
 
+/* The `n`th event of an area, which has this name. */
+static const struct event_heap_area *area(size_t n, const char *name)
+{
+	const struct event_heap_area *found = &seen.of[nth(EVENT_heap_area, n)].area;
+
+	check_name(found->name, name);
+	return found;
+}
+
+TEST(areas_have_what_a_collection_left_in_each_and_follow_its_end)
+{
+	begin(false);
+	pause(true, 100);
+	fire("hotspot:mem__pool__gc__begin", MACHINE, 101, "Copy", "CodeHeap 'nmethods'", 7);
+	fire("hotspot:mem__pool__gc__begin", MACHINE, 101, "Copy", "Metaspace", 70);
+	fire("hotspot:mem__pool__gc__begin", MACHINE, 101, "Copy", "Eden Space", 400);
+	fire("hotspot:mem__pool__gc__begin", MACHINE, 101, "Copy", "Tenured Gen", 300);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 109, "Copy", "CodeHeap 'nmethods'", 7);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 109, "Copy", "Metaspace", 60);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 109, "Copy", "Eden Space", 0);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 109, "Copy", "Tenured Gen", 500);
+	/* Another collection in the same pause. */
+	collect("MarkSweepCompact", MACHINE, 120, 500, 200);
+	pause(false, 130);
+	CHECK_EQ(nth(EVENT_heap_area, 0), nth(EVENT_gc_end, 0) + 1);
+	CHECK_EQ(area(0, "Metaspace")->flags,
+		 HEAP_AREA_BEFORE | HEAP_AREA_AFTER | HEAP_AREA_BESIDE);
+	CHECK_EQ(area(0, "Metaspace")->before, 70);
+	CHECK_EQ(area(1, "Eden Space")->before, 400);
+	CHECK_EQ(area(1, "Eden Space")->after, 0);
+	CHECK_EQ(area(1, "Eden Space")->limit, 900);
+	CHECK_EQ(area(2, "Tenured Gen")->flags, HEAP_AREA_BEFORE | HEAP_AREA_AFTER);
+	CHECK_EQ(area(2, "Tenured Gen")->before, 300);
+	CHECK_EQ(area(2, "Tenured Gen")->after, 500);
+	CHECK_EQ(area(2, "Tenured Gen")->size, 1000);
+	CHECK_EQ(area(2, "Tenured Gen")->limit, 0);
+	CHECK_EQ(area(2, "Tenured Gen")->cycle, end(0)->cycle);
+	CHECK_EQ(area(2, "Tenured Gen")->header.time, end(0)->header.time);
+	/* What lies beside the heap is not in its sums. */
+	CHECK_EQ(end(0)->heap_before, 700);
+	CHECK_EQ(end(0)->heap_after, 500);
+	CHECK_EQ(end(0)->heap_size, 1000);
+	CHECK_EQ(area(3, "Old")->after, 200);
+	CHECK_EQ(area(3, "Old")->cycle, end(1)->cycle);
+	places_free(places);
+}
+
+TEST(a_collection_has_a_limited_number_of_areas)
+{
+	char name[32];
+
+	begin(false);
+	pause(true, 100);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "area %d", i);
+		fire("hotspot:mem__pool__gc__begin", MACHINE, 101, "Copy", name, 10);
+	}
+	pause(false, 130);
+	CHECK_EQ(end(0)->heap_before, 400);
+	area(15, "area 15");
+	CHECK_EQ(seen.of[seen.n - 1].area.name, area(15, "area 15")->name);
+	places_free(places);
+}
+
 TEST(cycles_of_two_threads_overlap_and_have_sizes_and_reasons_of_their_own)
 {
 	begin(false);
@@ -169,6 +238,10 @@ TEST(cycles_of_two_threads_overlap_and_have_sizes_and_reasons_of_their_own)
 		CHECK_EQ(cycle->heap_after, major ? 250 : 300);
 		CHECK_EQ(cycle->reason != 0, !major);
 		check_name(cycle->name, major ? "ZGC major cycle" : "ZGC minor cycle");
+		CHECK_EQ(area(i, "Old")->flags,
+			 HEAP_AREA_BEFORE | HEAP_AREA_AFTER | HEAP_AREA_CYCLE);
+		CHECK_EQ(area(i, "Old")->cycle, cycle->cycle);
+		CHECK_EQ(area(i, "Old")->after, cycle->heap_after);
 	}
 	CHECK_EQ(end(0)->heap_before, 0);
 	places_free(places);
@@ -203,6 +276,8 @@ TEST(a_pause_counts_for_the_part_of_it_that_is_recorded)
 	CHECK_EQ(begun(0)->header.time, 50);
 	CHECK_EQ(begun(0)->kind, GCPROF_GC_FULL);
 	CHECK_EQ(end(0)->heap_after, 70);
+	CHECK_EQ(area(0, "Old")->flags, HEAP_AREA_AFTER);
+	CHECK_EQ(area(0, "Old")->cycle, end(0)->cycle);
 	/* The stop was around it. */
 	CHECK_EQ(begun(1)->header.time, 49);
 	CHECK_EQ(end(1)->header.time, 102);

@@ -245,6 +245,7 @@ TEST(filters_select_stops_and_cycles)
 	PUT(&synthetic, gc_end, .time = 2100, .thread = 1, .heap = 1, .kind = 5);
 	PUT(&synthetic, cpu, .time = 3050, .thread = 1, .mode = 1);
 	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .heap = 1, .span = 2500);
+	PUT(&synthetic, heap_area, .time = 4000, .process = 1, .heap = 1, .name = 16, .flags = 6);
 	synthetic_end(&synthetic, 9000);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct model *model = select_terms(&synthetic, rows[i].term);
@@ -252,6 +253,7 @@ TEST(filters_select_stops_and_cycles)
 		printf("%s\n", rows[i].term);
 		CHECK_EQ(model->gc.others.count, rows[i].stops);
 		CHECK_EQ(model->gc.concurrent.count, rows[i].cycles);
+		CHECK_EQ(model->n_heap_areas, rows[i].cycles);
 		CHECK_EQ(model->cpu.samples, rows[i].cpu);
 		model_free(model);
 	}

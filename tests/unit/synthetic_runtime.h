@@ -29,6 +29,8 @@ static inline void pause_in_runtime(struct synthetic *synthetic, uint64_t begin,
 	PUT(synthetic, gc_end, .time = end, .thread = 2, .heap = 1, .kind = kind, .batched = 1,
 	    .reason = reason, .heap_before = 64 << 20, .heap_after = 16 << 20,
 	    .heap_size = 256 << 20);
+	PUT(synthetic, heap_area, .time = end, .process = 1, .heap = 1, .name = 21, .flags = 1 | 2,
+	    .before = 64 << 20, .after = 16 << 20, .size = 256 << 20, .limit = 512 << 20);
 }
 
 static inline void cycle_in_runtime(struct synthetic *synthetic, uint64_t end, uint64_t number,
@@ -37,6 +39,8 @@ static inline void cycle_in_runtime(struct synthetic *synthetic, uint64_t end, u
 	PUT(synthetic, gc_cycle, .time = end, .process = 1, .heap = 1, .cycle = number,
 	    .span = span, .name = 18, .reason = 19, .heap_before = 48 << 20, .heap_after = 32 << 20,
 	    .live = 24 << 20);
+	PUT(synthetic, heap_area, .time = end, .process = 1, .heap = 1, .cycle = number, .name = 21,
+	    .flags = 1 | 2 | 4, .before = 48 << 20, .after = 32 << 20, .size = 256 << 20);
 }
 
 /* Two threads of the runtime's own, one of which the system's threads 1 and 2 have run. */
@@ -80,6 +84,7 @@ static inline void synthetic_runtime(struct synthetic_runtime *runtime, const ch
 	name_in_runtime(synthetic, 18, "mark and sweep");
 	name_in_runtime(synthetic, 19, "heap has doubled");
 	name_in_runtime(synthetic, 20, "mark termination");
+	name_in_runtime(synthetic, 21, "old space");
 	pause_in_runtime(synthetic, start + 10 * RUNTIME_MS, start + 11 * RUNTIME_MS, 5, 20, 0);
 	pause_in_runtime(synthetic, start + 40 * RUNTIME_MS, start + 41 * RUNTIME_MS, 5, 20, 0);
 	cycle_in_runtime(synthetic, start + 50 * RUNTIME_MS, 1, 40 * RUNTIME_MS);

@@ -187,25 +187,38 @@ static void put_cycles_track(struct perfetto *perfetto, sqlite3_stmt *row, void 
 	put_heap_track(perfetto, row, "concurrent collector", TRACK_CYCLES);
 }
 
+static void put_bytes_track(struct perfetto *perfetto, const char *name, uint64_t process,
+			    uint64_t uuid)
+{
+	Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+	Perfetto__Protos__CounterDescriptor counter = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
+
+	counter.has_unit = true;
+	counter.unit = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
+	track.name = (char *)(uintptr_t)name;
+	track.counter = &counter;
+	track.has_parent_uuid = true;
+	track.parent_uuid = perfetto_uuid(TRACK_PROCESS, process);
+	put_track(perfetto, &track, uuid);
+}
+
+/* The first row of an area numbers it. */
+static void put_area_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	put_bytes_track(perfetto, column_text(row, 2), (uint64_t)sqlite3_column_int64(row, 1),
+			perfetto_uuid(TRACK_AREA, (uint64_t)sqlite3_column_int64(row, 0)));
+}
+
 static void put_counter_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	static const char *const names[] = {"nursery", "old generation", "live", "RSS"};
 	uint64_t process = (uint64_t)sqlite3_column_int64(row, 0);
 
 	(void)context;
-	for (uint64_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
-		Perfetto__Protos__CounterDescriptor counter =
-			PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
-
-		counter.has_unit = true;
-		counter.unit = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
-		track.name = (char *)(uintptr_t)names[i];
-		track.counter = &counter;
-		track.has_parent_uuid = true;
-		track.parent_uuid = perfetto_uuid(TRACK_PROCESS, process);
-		put_track(perfetto, &track, perfetto_uuid(TRACK_COUNTER + i, process));
-	}
+	for (uint64_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		put_bytes_track(perfetto, names[i], process,
+				perfetto_uuid(TRACK_COUNTER + i, process));
 }
 
 static void put_paused_track(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
@@ -245,6 +258,10 @@ static void put_tracks(struct perfetto *perfetto)
 	perfetto_each(perfetto, "SELECT min(id), process FROM gc_cycles GROUP BY process, heap",
 		      put_cycles_track, NULL);
 	perfetto_each(perfetto, "SELECT DISTINCT process FROM heap", put_counter_track, NULL);
+	perfetto_each(perfetto,
+		      "SELECT min(id), process, coalesce(name, 'unnamed area') FROM heap_areas"
+		      " GROUP BY process, name",
+		      put_area_track, NULL);
 	perfetto_each(perfetto, "SELECT 1 FROM markers WHERE kind = 'loss' AND value > 0 LIMIT 1",
 		      put_losses_track, NULL);
 	perfetto_each(perfetto,

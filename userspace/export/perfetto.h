@@ -29,6 +29,7 @@ enum perfetto_track {
 	TRACK_WAITS, /* of a thread */
 	TRACK_LOSSES,
 	TRACK_PAUSED,  /* of a recording */
+	TRACK_AREA,    /* of a heap */
 	TRACK_COUNTER, /* and the following: one for each column of counters */
 };
 
@@ -36,6 +37,7 @@ enum perfetto_sequence {
 	SEQUENCE_TRACKS = 1, /* clock and track descriptions */
 	SEQUENCE_SAMPLES,
 	SEQUENCE_COUNTERS,
+	SEQUENCE_AREAS,
 	SEQUENCE_PHASES,
 	SEQUENCE_CYCLES,
 	SEQUENCE_LOSSES,

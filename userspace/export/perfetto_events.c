@@ -189,22 +189,35 @@ void perfetto_put_samples(struct perfetto *perfetto)
 
 /* --- counters: the heap after each collection ----------------------------------------------- */
 
+/* The row begins with the time. */
+static void put_counter(struct perfetto *perfetto, sqlite3_stmt *row, int column,
+			enum perfetto_sequence sequence, uint64_t track)
+{
+	PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+	PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+
+	if (sqlite3_column_type(row, column) == SQLITE_NULL)
+		return;
+	event.has_type = event.has_track_uuid = event.has_counter_value = true;
+	event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER;
+	event.track_uuid = track;
+	event.counter_value = sqlite3_column_int64(row, column);
+	packet.track_event = &event;
+	perfetto_put(perfetto, &packet, sequence, number(row, 0));
+}
+
 static void put_counters(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
 {
 	(void)context;
-	for (int i = 0; i < 4; i++) {
-		PerfettoPacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
-		PerfettoEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+	for (int i = 0; i < 4; i++)
+		put_counter(perfetto, row, 2 + i, SEQUENCE_COUNTERS,
+			    perfetto_uuid(TRACK_COUNTER + (uint64_t)i, number(row, 1)));
+}
 
-		if (sqlite3_column_type(row, 2 + i) == SQLITE_NULL)
-			continue;
-		event.has_type = event.has_track_uuid = event.has_counter_value = true;
-		event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER;
-		event.track_uuid = perfetto_uuid(TRACK_COUNTER + (uint64_t)i, number(row, 1));
-		event.counter_value = sqlite3_column_int64(row, 2 + i);
-		packet.track_event = &event;
-		perfetto_put(perfetto, &packet, SEQUENCE_COUNTERS, number(row, 0));
-	}
+static void put_area(struct perfetto *perfetto, sqlite3_stmt *row, void *context)
+{
+	(void)context;
+	put_counter(perfetto, row, 2, SEQUENCE_AREAS, perfetto_uuid(TRACK_AREA, number(row, 1)));
 }
 
 void perfetto_put_counters(struct perfetto *perfetto)
@@ -213,6 +226,10 @@ void perfetto_put_counters(struct perfetto *perfetto)
 		      "SELECT time, process, nursery_bytes, old_bytes, live_bytes, rss_bytes"
 		      " FROM heap ORDER BY time",
 		      put_counters, NULL);
+	perfetto_each(perfetto,
+		      "SELECT time, min(id) OVER (PARTITION BY process, name), used_after"
+		      " FROM heap_areas ORDER BY time",
+		      put_area, NULL);
 }
 
 /* --- losses: kind, time of counting, and count so far --------------------------------------- */

@@ -72,6 +72,7 @@ int sql_gc_begin(struct sql *sql, const struct world *world, const struct record
 int sql_gc_summary(struct sql *sql, const struct world *world,
 		   const struct record_gc_summary *record);
 int sql_gc_end(struct sql *sql, const struct world *world, const struct event *event);
+int sql_heap_area(struct sql *sql, const struct world *world, const struct event *event);
 int sql_phase(struct sql *sql, const struct world *world, const struct record_phase *record);
 int sql_gc_finish(struct sql *sql, const struct world *world);
 

@@ -521,6 +521,8 @@ int sql_event(struct sql *sql, const struct world *world, const struct event *ev
 		return sql_gc_summary(sql, world, &record->gc_summary);
 	case RECORD_gc_end:
 		return sql_gc_end(sql, world, event);
+	case RECORD_heap_area:
+		return sql_heap_area(sql, world, event);
 	case RECORD_phase:
 		return sql_phase(sql, world, &record->phase);
 	case RECORD_call_window:

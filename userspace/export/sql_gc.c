@@ -137,6 +137,30 @@ int sql_gc_end(struct sql *sql, const struct world *world, const struct event *e
 	return database_put(sql->database, TABLE_collections, &row);
 }
 
+int sql_heap_area(struct sql *sql, const struct world *world, const struct event *event)
+{
+	const struct record_heap_area *record = &event->record->heap_area;
+	const struct closed_gc *closed = &event->closed;
+	const struct start_key key = {closed->thread, closed->begin};
+	const uint64_t *collection = closed->paired ? map_get(sql->collections, &key) : NULL;
+	const struct row_heap_areas row = {
+		.id = integer(sql_next(sql, TABLE_heap_areas)),
+		.time = integer(record->time),
+		.process = integer(record->process),
+		.collection = reference(collection ? *collection : 0),
+		.gc_cycle = reference(event->gc_cycle),
+		.name = text(gc_names_text(&world->gc_names, record->process, record->name)),
+		.in_heap = integer(!(record->flags & HEAP_AREA_BESIDE)),
+		.used_before = record->flags & HEAP_AREA_BEFORE ? integer(record->before)
+								: nothing(),
+		.used_after = record->flags & HEAP_AREA_AFTER ? integer(record->after) : nothing(),
+		.committed = integer(record->size),
+		.max_bytes = reference(record->limit),
+	};
+
+	return database_put(sql->database, TABLE_heap_areas, &row);
+}
+
 int sql_gc_summary(struct sql *sql, const struct world *world,
 		   const struct record_gc_summary *record)
 {

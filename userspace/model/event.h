@@ -23,7 +23,8 @@ struct event {
 	uint64_t type;    /* samples: index in the type table, 0: none */
 	uint64_t gc_kind; /* collection that the thread was in; 0: none */
 	uint64_t gc_begin;
-	struct closed_gc closed; /* gc_end only */
+	struct closed_gc closed; /* of a gc_end, or of the one that a heap_area belongs to */
+	uint64_t gc_cycle;       /* heap_area only: 1 + index of its cycle in the model; 0: none */
 };
 
 #endif

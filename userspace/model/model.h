@@ -146,6 +146,7 @@ struct model_gc {
 	double no_samples_ns;          /* pauses without samples to charge */
 	uint64_t promoted_objects;
 	uint64_t unreachable;   /* objects found unreachable */
+	uint64_t freed_bytes;   /* by pauses that report the heap before and after */
 	uint64_t nursery_bytes; /* largest nursery use at a minor collection */
 	struct {
 		uint64_t count, total_ns;
@@ -257,6 +258,8 @@ struct model {
 	struct model_faults faults;
 	struct model_gc_cycle *gc_cycles; /* by end time */
 	size_t n_gc_cycles;
+	struct model_heap_area *heap_areas; /* by process; what lies beside the heap comes last */
+	size_t n_heap_areas;
 	struct model_entry *entries; /* most CPU time first */
 	size_t n_entries;
 	struct model_heap {

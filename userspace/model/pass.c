@@ -24,7 +24,7 @@ int pass_init(struct pass *pass, struct model *model, const struct selection *se
 	if (model_world_init(&pass->world, model) < 0 ||
 	    samples_init(&pass->samples, &pass->world, &pass->pauses) < 0 ||
 	    syscalls_init(&pass->syscalls, selection) < 0 || waits_init(&pass->waits) < 0 ||
-	    wakers_init(&pass->wakers) < 0)
+	    wakers_init(&pass->wakers) < 0 || areas_init(&pass->areas) < 0)
 		return -ENOMEM;
 	pass->world.filtered = selection != NULL;
 	return 0;
@@ -36,6 +36,7 @@ void pass_free(struct pass *pass)
 	samples_free(&pass->samples);
 	cycles_free(&pass->cycles);
 	gc_cycles_free(&pass->gc_cycles);
+	areas_free(&pass->areas);
 	fibers_free(&pass->fibers);
 	heap_sites_free(&pass->heap_sites);
 	syscalls_free(&pass->syscalls);
@@ -197,25 +198,6 @@ static struct event join(struct pass *pass, const struct record *record)
 	return event;
 }
 
-/* May a filter leave this kind out? */
-static bool is_countable(enum record_kind kind)
-{
-	switch (kind) {
-	case RECORD_alloc:
-	case RECORD_cpu:
-	case RECORD_fault:
-	case RECORD_syscall:
-	case RECORD_wait:
-	case RECORD_gc_end:
-	case RECORD_gc_cycle:
-	case RECORD_gc_summary:
-	case RECORD_heap_site:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /*
  * The scheduler charges the recorder's overhead to the thread. Totals therefore include it, but
  * no function does.
@@ -321,6 +303,7 @@ static int take_gc_end(struct pass *pass, const struct record_gc_end *record)
 	pause = &ended.pause;
 	pass->event.closed = (struct closed_gc){ended.paired,    pause->thread, pause->begin,
 						pause->pause_ns, pause->reason, pause->name};
+	areas_pause(&pass->areas, &pass->event, ended.collection.process);
 	if (!err && ended.paired && pass->event.selected)
 		err = pauses_end(&pass->pauses, &pass->world, record, pause, &copied);
 	if (!err && copied)
@@ -339,18 +322,26 @@ static int take_gc_summary(struct pass *pass)
 	return err || !together.count ? err : samples_collected(&pass->samples, &together);
 }
 
-static int take_heap_site(struct pass *pass, const struct record_heap_site *record)
-{
-	return heap_sites_record(&pass->heap_sites, &pass->world, record);
-}
-
 static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record)
 {
 	int err = gc_cycles_record(&pass->gc_cycles, &pass->world, &pass->event);
 
+	if (!err)
+		areas_cycle(&pass->areas, &pass->event, pass->gc_cycles.count);
 	if (!err && !record->unfinished)
 		samples_cycle_over(&pass->samples, record->process);
 	return err;
+}
+
+static int take_heap(struct pass *pass, const struct record *record)
+{
+	if (record->kind == RECORD_gc_cycle)
+		return take_gc_cycle(pass, &record->gc_cycle);
+	if (record->kind == RECORD_heap_area)
+		return areas_record(&pass->areas, &pass->world, &pass->event);
+	return pass->event.selected
+		       ? heap_sites_record(&pass->heap_sites, &pass->world, &record->heap_site)
+		       : 0;
 }
 
 /* The call that has executed a program, with the path from the exec record; or the record itself.
@@ -381,7 +372,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	streams_count(&pass->world.streams, record->kind);
 	note_time(pass, record->cpu.time);
 	*event = join(pass, record);
-	if (pass->selection && is_countable(record->kind))
+	if (pass->selection)
 		event->selected = selection_admits(pass->selection, &pass->world, event);
 	if (event->selected && fibers_record(&pass->fibers, &pass->world, record))
 		return -ENOMEM;
@@ -400,9 +391,9 @@ static int take_event(struct pass *pass, const struct record *record)
 		return streams_unread(&pass->world.streams, pass->world.model->arena,
 				      record->collections.count);
 	case RECORD_heap_site:
-		return event->selected ? take_heap_site(pass, &record->heap_site) : 0;
+	case RECORD_heap_area:
 	case RECORD_gc_cycle:
-		return take_gc_cycle(pass, &record->gc_cycle);
+		return take_heap(pass, record);
 	case RECORD_phase:
 		return cycles_phase(&pass->cycles, &record->phase);
 	case RECORD_period:
@@ -537,8 +528,8 @@ static int finish_sums(struct pass *pass)
 	err = run_finish(&pass->run, world);
 	tasks_name_processes(&world->tasks);
 	/* Must come before overlapping pauses are merged. */
-	if (!err)
-		err = gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
+	err = err ? err : gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
+	err = err ? err : areas_finish(&pass->areas, world);
 	cycles_finish(&pass->cycles);
 	if (!err)
 		err = samples_finish(&pass->samples);

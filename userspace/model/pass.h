@@ -4,6 +4,7 @@
 #define GCPROF_PASS_H
 
 #include "event.h"
+#include "gc/areas.h"
 #include "gc/cycles.h"
 #include "gc/gc_cycles.h"
 #include "gc/heap_sites.h"
@@ -23,6 +24,7 @@ struct pass {
 	struct samples samples;
 	struct cycles cycles;
 	struct gc_cycles gc_cycles;
+	struct areas areas;
 	struct pauses pauses;
 	struct fibers fibers;
 	struct heap_sites heap_sites;

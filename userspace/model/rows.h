@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap_rows.h"
 #include "world/estimate.h"
 #include "world/life.h"
 
@@ -99,19 +100,6 @@ struct model_named_reason {
 	uint64_t count, total_ns;
 };
 
-/* A cycle of a concurrent collector, including its pauses. Figures of 0 are unknown. */
-struct model_gc_cycle {
-	uint64_t start; /* CLOCK_MONOTONIC */
-	uint64_t duration_ns;
-	uint64_t process, pid;
-	uint64_t heap, cycle;
-	uint64_t name_number, reason;    /* as in the record */
-	const char *name, *named_reason; /* NULL: none */
-	uint64_t heap_before, heap_after, live;
-	uint64_t pauses, pause_ns; /* pauses that began in the cycle */
-	bool unfinished;           /* cut off by the end of the recording */
-};
-
 /* Total cost of all stacks that begin with this function of the program. */
 struct model_entry {
 	const char *name;   /* "(none)": stacks without such a function */
@@ -120,14 +108,6 @@ struct model_entry {
 	uint64_t fibers; /* distinct fibers (goroutines, for example) seen in events */
 	double cpu_ns, alloc_bytes, gc_ns;
 	double syscall_ns, off_cpu_ns; /* calls and waits with a stack */
-};
-
-/* Live memory by allocating function, from the runtime's own heap profile. */
-struct model_heap_row {
-	const char *name;   /* "(none)": no function */
-	const char *module; /* as in struct model_function */
-	double objects, bytes;
-	double before; /* bytes at the time the recorder attached to a running program */
 };
 
 /* A runtime that is recorded without gcprof's probes, or a provider of probes. */

@@ -156,7 +156,9 @@ static void describe_size(const struct section *section)
 		return;
 	}
 	if (!generations) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "peak heap %s", heap.text);
+		page_paragraph(section->page, STYLE_PLAIN, 2, "peak heap %s%s%s", heap.text,
+			       gc->freed_bytes ? "; pauses freed " : "",
+			       gc->freed_bytes ? unit_bytes((double)gc->freed_bytes).text : "");
 		return;
 	}
 	page_paragraph(section->page, STYLE_PLAIN, 2,
@@ -271,7 +273,7 @@ int section_collections(const struct section *section)
 		return -ENOMEM;
 	describe_utilisation(section);
 	describe_heap(section);
-	return 0;
+	return section_areas(section);
 }
 
 static int longest_first(const void *a, const void *b)

@@ -121,6 +121,8 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "processes", json_count(gc->processes));
 	json_put(object, "promoted_bytes", json_count(gc->promoted_bytes));
 	json_put(object, "heap_peak_bytes", json_count(gc->heap_peak_bytes));
+	json_put(object, "freed_bytes",
+		 gc->freed_bytes ? json_count(gc->freed_bytes) : json_null());
 	json_put(object, "rss_peak_bytes",
 		 gc->rss_peak_bytes ? json_count(gc->rss_peak_bytes) : json_null());
 	json_put(object, "stop_ns", json_count(gc->stop_ns));
@@ -135,6 +137,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
 	json_put(object, "reasons", json_reasons(gc));
 	json_put(object, "named_reasons", json_named_reasons(gc));
+	json_put(object, "areas", json_areas(model));
 	json_put(object, "utilisation", json_utilisation(gc));
 	return object;
 }

@@ -83,6 +83,29 @@ json_t *json_named_reasons(const struct model_gc *gc)
 	return array;
 }
 
+json_t *json_areas(const struct model *model)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < model->n_heap_areas; i++) {
+		const struct model_heap_area *area = &model->heap_areas[i];
+		json_t *row = json_object();
+
+		json_put(row, "pid", json_count(area->pid));
+		json_put(row, "name", json_name(area->name));
+		json_put(row, "in_heap", json_boolean(!area->beside));
+		json_put(row, "collections", json_count(area->collections));
+		json_put(row, "peak_bytes", json_count(area->peak));
+		json_put(row, "used_bytes", json_count(area->used));
+		json_put(row, "committed_bytes", json_count(area->size));
+		json_put(row, "max_bytes", known_bytes(area->limit));
+		json_put(row, "left_bytes", area->pauses ? json_count(area->left) : json_null());
+		json_put(row, "came_bytes", area->pauses ? json_count(area->came) : json_null());
+		json_array_append_new(array, row);
+	}
+	return array;
+}
+
 json_t *json_runtimes(const struct model *model)
 {
 	json_t *array = json_array();

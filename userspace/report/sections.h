@@ -24,6 +24,7 @@ int section_timeline(const struct section *section);
 int section_entries(const struct section *section);
 int section_functions(const struct section *section);
 int section_collections(const struct section *section);
+int section_areas(const struct section *section);
 int section_cycles(const struct section *section);
 int section_pauses(const struct section *section);
 int section_sites(const struct section *section);

@@ -59,7 +59,7 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 	{                                                                              \
 		NOTE(VALUE_NONE, 0), NOTE(VALUE_NONE, 1), NOTE(VALUE_NONE, 2),         \
 			NOTE(VALUE_NONE, 3), NOTE(VALUE_USED, 5), NOTE(VALUE_SIZE, 6), \
-			NUMBER(VALUE_HEAP, HEAP_OBJECTS)                               \
+			NOTE(VALUE_LIMIT, 7), NUMBER(VALUE_HEAP, HEAP_OBJECTS)         \
 	}
 #define POOL_TEXTS                             \
 	{                                      \
@@ -556,15 +556,16 @@ static bool is_own_frame(uint64_t ip)
 	return hotspot_is_frame(ip) && hotspot_code(ip, 0) == ip;
 }
 
-static bool is_heap(const char *part)
+/* Classes lie in Metaspace, which includes the compressed class space. */
+static enum runtime_area area(const char *name)
 {
-	static const char *const others[] = {"CodeHeap", "Code Cache", "CodeCache", "Metaspace",
+	static const char *const others[] = {"CodeHeap", "Code Cache", "CodeCache",
 					     "Compressed Class"};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strncmp(part, others[i], strlen(others[i])))
-			return false;
-	return true;
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return AREA_OTHER;
+	return strcmp(name, "Metaspace") != 0 ? AREA_HEAP : AREA_BESIDE;
 }
 
 const struct runtime runtime_hotspot = {
@@ -594,6 +595,6 @@ const struct runtime runtime_hotspot = {
 	.kind_name = kind_name,
 	.is_own_frame = is_own_frame,
 	.type_name = type_name,
-	.is_heap = is_heap,
+	.area = area,
 	.threads_count = true,
 };

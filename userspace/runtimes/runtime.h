@@ -43,8 +43,8 @@ enum place_report {
 	PLACE_CYCLE_BEGIN, /* a concurrent cycle begins: HEAP, REASON, USED */
 	PLACE_CYCLE_USED,  /* shortly before its end, where that does not report it: HEAP, USED */
 	PLACE_CYCLE_END,   /* it ends: HEAP, USED, LIVE */
-	PLACE_POOL_BEFORE, /* in a pause: a heap pool before it: USED, SIZE; its texts name the
-			      collector and the pool */
+	PLACE_POOL_BEFORE, /* in a pause: an area of the heap before it: USED, SIZE, LIMIT; its
+			      texts name the collector and the area */
 	PLACE_POOL_AFTER,  /* the same, after the pause */
 	PLACE_REASON,      /* in a pause or cycle: its REASON */
 	PLACE_OPERATION, /* in a pause of HEAP: what its threads are stopped for: the first text, or
@@ -67,6 +67,7 @@ enum place_value {
 	VALUE_BEFORE, /* bytes in use before the pause */
 	VALUE_USED,
 	VALUE_SIZE,
+	VALUE_LIMIT, /* greatest SIZE; 0 or -1: none */
 	VALUE_LIVE,
 	VALUE_PROMOTED,    /* bytes since some moment before the pause */
 	VALUE_UNREACHABLE, /* objects found by the collection */
@@ -100,6 +101,13 @@ enum argument_from {
 	FROM_NOTE,         /* an argument of the note, counted from 0 */
 	FROM_GLOBAL,       /* the address of a variable in the same file */
 	FROM_NUMBER,
+};
+
+/* A reported part of memory. */
+enum runtime_area {
+	AREA_HEAP,   /* of the heap */
+	AREA_BESIDE, /* beside it, and collected with it */
+	AREA_OTHER,  /* not to be recorded */
 };
 
 /* A step as in struct probe_step; `field`, if set, names an offset found by the runtime's field(),
@@ -246,8 +254,8 @@ struct runtime {
 	bool (*is_own_frame)(uint64_t ip);
 	/* A type's usual name, from the text in its first sample; NULL: unchanged. */
 	void (*type_name)(const char *text, char *out, size_t room);
-	/* Is a reported pool part of the heap? NULL: all are. */
-	bool (*is_heap)(const char *part);
+	/* What a reported area is, by its name; NULL: all are of the heap. */
+	enum runtime_area (*area)(const char *name);
 	bool threads_count; /* COUNTER is the thread, which draws its first distance at its start */
 };
 

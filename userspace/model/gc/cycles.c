@@ -78,6 +78,8 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 	raise_to(&gc->heap_peak_bytes, record->heap_before);
 	raise_to(&gc->heap_peak_bytes, record->heap_after);
 	gc->unreachable += record->unreachable;
+	if (record->heap_after && record->heap_before > record->heap_after)
+		gc->freed_bytes += record->heap_before - record->heap_after;
 	if (!record->has_stats)
 		return;
 	gc->promoted_bytes += record->promoted_bytes;

@@ -400,11 +400,33 @@ static bool holds(const struct selection *selection, size_t i, const struct worl
 	}
 }
 
+/* May a filter leave this kind out? */
+static bool is_countable(enum record_kind kind)
+{
+	switch (kind) {
+	case RECORD_alloc:
+	case RECORD_cpu:
+	case RECORD_fault:
+	case RECORD_syscall:
+	case RECORD_wait:
+	case RECORD_gc_end:
+	case RECORD_gc_cycle:
+	case RECORD_gc_summary:
+	case RECORD_heap_site:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool selection_admits(const struct selection *selection, const struct world *world,
 		      const struct event *event)
 {
-	struct properties properties = properties_of(event);
+	struct properties properties;
 
+	if (!is_countable(event->record->kind))
+		return true;
+	properties = properties_of(event);
 	for (size_t i = 0; i < selection->filter->count; i++)
 		if (holds(selection, i, world, &properties) == selection->filter->terms[i].negated)
 			return false;

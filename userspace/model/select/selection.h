@@ -42,8 +42,8 @@ int selection_resolve(struct selection *selection, const struct filter *filter,
 void selection_free(struct selection *selection);
 
 /*
- * Is this event selected? Events other than alloc, cpu, fault, syscall, wait, gc_begin and gc_end
- * are.
+ * Is this event selected? Records that do not count by themselves are, such as the begin of a
+ * collection.
  */
 bool selection_admits(const struct selection *selection, const struct world *world,
 		      const struct event *event);

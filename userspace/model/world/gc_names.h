@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gc_names.h: the runtimes' own names for kinds and reasons of pauses, with counts. */
+/* gc_names.h: the runtimes' own names for kinds and reasons of pauses, with counts; and for areas.
+ */
 #ifndef GCPROF_GC_NAMES_H
 #define GCPROF_GC_NAMES_H
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "firing.h"
+#include "heap_areas.h"
+#include "heap_names.h"
 #include "places.h"
-
-#define NAMES_MAX 64 /* per process */
 
 /* What is in progress in a heap. */
 struct heap {
@@ -22,7 +22,8 @@ struct heap {
 	uint64_t pauses;                   /* so far */
 	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
 	bool swept;                        /* parts were reported after the collection */
-	uint64_t promoted;                 /* bytes, before the pause */
+	struct heap_areas areas; /* of the pause; in a heap without pauses: of the cycle */
+	uint64_t promoted;       /* bytes, before the pause */
 	/* Of parts reported outside of pauses and cycles: both may have begun before the recording.
 	 */
 	char collector[64];
@@ -30,81 +31,6 @@ struct heap {
 	uint64_t cycle_ended;        /* ns; 0: in progress */
 	uint64_t cycles;             /* so far */
 };
-
-/* A process's own names of kinds and reasons of collections. */
-struct names {
-	uint64_t program;         /* when the process executed its program, ns; 0: unknown */
-	uint64_t said[NAMES_MAX]; /* time of the event that announced it, ns */
-	char own[NAMES_MAX][64];  /* number - GC_NAMES_FIRST */
-	size_t count;
-	/* What its threads are stopped for, in the pause of this heap and those inside. "": unknown
-	 */
-	char operation[64];
-	uint64_t operation_heap;
-	uint64_t before; /* pauses that began before their places reported */
-};
-
-/* --- names of kinds and reasons ----------------------------------------------------------- */
-
-static struct names *names_of(struct places *places, uint64_t process)
-{
-	uint64_t *value = map_put(places->names, &process, NULL);
-
-	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct names));
-	return value ? (struct names *)(uintptr_t)*value : NULL;
-}
-
-static void emit_name(struct places *places, const struct event_header *like, uint64_t number,
-		      const char *text)
-{
-	struct {
-		struct event_gc_name event;
-		char text[sizeof(((struct names *)NULL)->own[0])];
-	} name = {.event = {.header = *like, .number = number}};
-
-	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
-	memcpy(name.text, text, name.event.name_size);
-	places_put(places, &name.event.header, EVENT_gc_name,
-		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
-}
-
-bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said)
-{
-	uint64_t process = event->process;
-	const uint64_t *value = map_get(places->names, &process);
-	uint64_t program = value && *value ? ((struct names *)(uintptr_t)*value)->program : 0;
-
-	return said < program && event->time >= program;
-}
-
-/* Announces a name that the process has. Returns its number. */
-static uint64_t announce(struct places *places, const struct event_header *like,
-			 struct names *names, size_t i)
-{
-	names->said[i] = like->time;
-	emit_name(places, like, GC_NAMES_FIRST + i, names->own[i]);
-	return GC_NAMES_FIRST + i;
-}
-
-/*
- * The number of this text in events of the process; a new text is announced first. 0: no text, or
- * too many. `text` is copied; NULL is allowed.
- */
-static uint64_t number_of(struct places *places, const struct event_header *like, const char *text)
-{
-	struct names *names = text && *text ? names_of(places, like->process) : NULL;
-
-	for (size_t i = 0; names && i < names->count; i++)
-		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
-			return places_is_stale(places, like, names->said[i])
-				       ? announce(places, like, names, i)
-				       : GC_NAMES_FIRST + i;
-	if (!names || names->count == NAMES_MAX)
-		return 0;
-	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
-	return announce(places, like, names, names->count++);
-}
 
 /* --- pauses ------------------------------------------------------------------------------- */
 
@@ -125,7 +51,7 @@ static struct heap *heap_at(struct places *places, const struct firing *firing, 
 static const char *operation_name(struct places *places, const struct firing *firing, char *out,
 				  size_t room)
 {
-	const struct names *names = names_of(places, firing->event->header.process);
+	const struct heap_names *names = heap_names_of(places, firing->event->header.process);
 
 	if (!names || !names->operation[0] || !firing->runtime->operation_name ||
 	    names->operation_heap == firing->values.of[VALUE_HEAP])
@@ -152,7 +78,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
-	event.name = number_of(places, &heap->begin, operation ? operation : name);
+	event.name = heap_name_number(places, &heap->begin, operation ? operation : name);
 	places_put(places, &event.header, EVENT_gc_begin, sizeof(event));
 	heap->reported = true;
 }
@@ -174,6 +100,7 @@ static void open_pause(const struct firing *firing, struct heap *heap)
 	heap->kind = GCPROF_GC_STOP;
 	heap->reason = 0;
 	heap->before = heap->after = heap->committed = 0;
+	heap->areas.n = 0;
 	heap->pauses++;
 }
 
@@ -198,15 +125,16 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 static uint64_t pause_reason(struct places *places, const struct firing *firing,
 			     const struct heap *heap, const struct event_header *like)
 {
-	struct names *names = names_of(places, like->process);
+	struct heap_names *names = heap_names_of(places, like->process);
 	uint64_t number;
 
 	if (heap->reason && firing->runtime->reason_name)
-		return number_of(places, like,
-				 firing->runtime->reason_name(firing->facts, heap->reason - 1));
+		return heap_name_number(
+			places, like,
+			firing->runtime->reason_name(firing->facts, heap->reason - 1));
 	if (!names || names->operation_heap != firing->values.of[VALUE_HEAP])
 		return 0;
-	number = number_of(places, like, names->operation);
+	number = heap_name_number(places, like, names->operation);
 	names->operation[0] = '\0';
 	return number;
 }
@@ -226,6 +154,7 @@ static void close_pause(struct places *places, const struct firing *firing, stru
 	event->late = 1; /* page faults are unknown */
 	event->reason = pause_reason(places, firing, heap, &event->header);
 	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
+	heap_areas_emit(places, &heap->areas, &event->header, event->heap, event->cycle, 0);
 	heap->begin.size = 0;
 }
 
@@ -236,7 +165,7 @@ static void close_pause(struct places *places, const struct firing *firing, stru
 static void begin_before(struct places *places, const struct firing *firing, struct heap *heap)
 {
 	const struct heap parts = *heap;
-	struct names *names = names_of(places, firing->event->header.process);
+	struct heap_names *names = heap_names_of(places, firing->event->header.process);
 
 	if (!names || heap->pauses || !firing->facts->is_unprepared || !firing->facts->reports ||
 	    firing->facts->reports >= firing->event->header.time)
@@ -245,6 +174,7 @@ static void begin_before(struct places *places, const struct firing *firing, str
 	heap->begin.time = firing->facts->reports - names->before++;
 	heap->after = parts.after;
 	heap->committed = parts.committed;
+	heap->areas = parts.areas;
 	heap->reason = parts.reason;
 	report_begin(places, firing, heap, parts.collector[0] ? parts.collector : NULL);
 }
@@ -286,7 +216,7 @@ static void next_collection(struct places *places, const struct firing *firing, 
 
 static int operation(struct places *places, const struct firing *firing, const struct heap *heap)
 {
-	struct names *names = names_of(places, firing->event->header.process);
+	struct heap_names *names = heap_names_of(places, firing->event->header.process);
 
 	/* Others run while the program does. */
 	if (!names || !heap->begin.size)
@@ -312,6 +242,9 @@ static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, b
 	event.unfinished = unfinished && !heap->cycle_ended;
 	heap->cycle.began = heap->cycle_ended = 0;
 	places_put(places, &event.header, EVENT_gc_cycle, sizeof(event));
+	if (!heap->pauses)
+		heap_areas_emit(places, &heap->areas, &event.header, event.heap, event.cycle,
+				HEAP_AREA_CYCLE);
 }
 
 /* The reason, if the place reports it; else 0. */
@@ -321,7 +254,7 @@ static uint64_t reason_number(struct places *places, const struct firing *firing
 
 	if (runtime_place_has(firing->place, VALUE_REASON) && firing->runtime->reason_name)
 		name = firing->runtime->reason_name(firing->facts, firing->values.of[VALUE_REASON]);
-	return number_of(places, &firing->event->header, name);
+	return heap_name_number(places, &firing->event->header, name);
 }
 
 /* A cycle begins, the `number`th of its heap. */
@@ -342,7 +275,7 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 {
 	open_cycle(places, firing, heap, ++heap->cycles);
 	heap->cycle.heap_before = firing->values.of[VALUE_USED];
-	heap->cycle.name = number_of(places, &firing->event->header, firing->place->title);
+	heap->cycle.name = heap_name_number(places, &firing->event->header, firing->place->title);
 	heap->cycle.reason = reason_number(places, firing);
 	return 0;
 }
@@ -394,7 +327,7 @@ static void part_before(struct places *places, const struct firing *firing, stru
 		open_cycle(places, firing, own, ++heap->cycles);
 		if (firing->runtime->kind_name)
 			name = firing->runtime->kind_name(firing->facts, 0, collector, &kind);
-		own->cycle.name = number_of(places, &firing->event->header, name);
+		own->cycle.name = heap_name_number(places, &firing->event->header, name);
 	}
 	own->cycle.heap_before += firing->values.of[VALUE_USED];
 }
@@ -413,29 +346,57 @@ static void part_after(const struct firing *firing, struct heap *heap, struct he
 	heap->committed += firing->values.of[VALUE_SIZE];
 }
 
-static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
+/* A part outside of pauses. Returns the heap whose areas include it; NULL: none has. */
+static struct heap *part_of_cycle(struct places *places, const struct firing *firing,
+				  struct heap *heap, struct heap *own, const char *collector,
+				  bool after)
 {
-	char collector[64], part[64];
-	struct heap *own;
+	if (after)
+		part_after(firing, heap, own, collector);
+	else
+		part_before(places, firing, heap, own, collector);
+	if (!own->cycle.began)
+		return heap;
+	return own == heap ? NULL : own;
+}
 
-	places_text(firing, 0, collector, sizeof(collector));
-	places_text(firing, 1, part, sizeof(part));
-	if (firing->runtime->is_heap && !firing->runtime->is_heap(part))
-		return 0;
-	if (!is_pausing(firing, heap)) {
-		own = cycle_of(places, firing, heap);
-		if (own && after)
-			part_after(firing, heap, own, collector);
-		else if (own)
-			part_before(places, firing, heap, own, collector);
-		return own ? 0 : -ENOMEM;
-	}
+static void part_of_pause(struct places *places, const struct firing *firing, struct heap *heap,
+			  const char *collector, bool after)
+{
 	if (heap->swept && !after)
 		next_collection(places, firing, heap);
 	report_begin(places, firing, heap, collector);
 	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
 	heap->swept = after;
 	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
+}
+
+static int pool(struct places *places, const struct firing *firing, struct heap *heap, bool after)
+{
+	struct firing part = *firing; /* of the sums */
+	char collector[64], name[64];
+	bool pausing = is_pausing(firing, heap);
+	struct heap *own = pausing ? heap : cycle_of(places, firing, heap);
+	enum runtime_area area;
+
+	if (!own)
+		return -ENOMEM;
+	places_text(firing, 0, collector, sizeof(collector));
+	places_text(firing, 1, name, sizeof(name));
+	area = firing->runtime->area ? firing->runtime->area(name) : AREA_HEAP;
+	if (area == AREA_OTHER)
+		return 0;
+	if (area == AREA_BESIDE)
+		part.values.of[VALUE_USED] = part.values.of[VALUE_SIZE] = 0;
+	if (pausing)
+		part_of_pause(places, &part, heap, collector, after);
+	else
+		own = part_of_cycle(places, &part, heap, own, collector, after);
+	if (own)
+		heap_areas_note(&own->areas, heap_name_number(places, &firing->event->header, name),
+				(after ? HEAP_AREA_AFTER : HEAP_AREA_BEFORE) |
+					(area == AREA_BESIDE ? HEAP_AREA_BESIDE : 0),
+				&firing->values);
 	return 0;
 }
 
@@ -533,8 +494,9 @@ static bool is_other_heap(void *context, const void *key, uint64_t *value)
 void heaps_forget(struct places *places, uint64_t process, uint64_t time, bool ends)
 {
 	struct finish finish = {places, time, process, ends};
-	struct names *names =
-		!ends && map_get(places->runtimes, &process) ? names_of(places, process) : NULL;
+	struct heap_names *names = !ends && map_get(places->runtimes, &process)
+					   ? heap_names_of(places, process)
+					   : NULL;
 
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &finish);

@@ -203,7 +203,8 @@ static int identify(struct store *store, struct incoming *in)
 	/* Concerns only the process: does not create a thread. */
 	if (header->code == EVENT_fate || header->code == EVENT_freed ||
 	    header->code == EVENT_gc_cycle || header->code == EVENT_runtime ||
-	    header->code == EVENT_gc_name || header->code == EVENT_heap_site)
+	    header->code == EVENT_gc_name || header->code == EVENT_heap_site ||
+	    header->code == EVENT_heap_area)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -238,6 +239,7 @@ bool store_is_auxiliary(const struct event_header *event)
 	case EVENT_runtime:
 	case EVENT_gc_name:
 	case EVENT_heap_site:
+	case EVENT_heap_area:
 	case EVENT_freed: /* store_freed() counts those of sampled objects */
 	case EVENT_thread_name:
 		return true;
@@ -334,6 +336,7 @@ static int is_left_out(struct store *store, const struct incoming *in)
 	case EVENT_phase:
 	case EVENT_gc_summary:
 	case EVENT_gc_cycle:
+	case EVENT_heap_area:
 		return paused;
 	default:
 		return 0;

@@ -88,6 +88,26 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
+int store_heap_area(struct store *store, const struct incoming *in)
+{
+	const struct event_heap_area *event = (const void *)in->header;
+	struct record record = {.kind = RECORD_heap_area};
+	int err;
+
+	record.heap_area.time = in->header->time;
+	record.heap_area.process = in->process->id;
+	record.heap_area.heap = process_heap(in->process, in->header->provider, event->heap);
+	record.heap_area.cycle = event->cycle;
+	record.heap_area.name = event->name;
+	record.heap_area.flags = event->flags;
+	record.heap_area.before = event->before;
+	record.heap_area.after = event->after;
+	record.heap_area.size = event->size;
+	record.heap_area.limit = event->limit;
+	err = store_refer_gc(store, in, &record.heap_area.name);
+	return err ? err : profile_writer_put(store->writer, &record);
+}
+
 /* Writes the text at the start of the tail; 0: none. */
 static int take_string(struct store *store, struct bytes *tail, size_t size, uint64_t *out)
 {
