@@ -165,6 +165,12 @@ sums() {
 	record_java -XX:+UseG1GC 20 1000000
 	check_names 'Remark|Cleanup'
 	grep Remark log || "$GCPROF" report | grep -F Remark
+	# A cycle's reason is that of the pause that begins it. One that ends as the program does has
+	# no end in the log.
+	"$GCPROF" query --format csv 'SELECT reason FROM gc_cycles' | tail -n +2 | tr -d '"' >seen
+	grep -oE '\(Concurrent Start\) \(.*\) [0-9]+M' gc.log | sed -E 's/.*Start\) \((.*)\) .*/\1/' >log
+	[ -s log ]
+	same 'reasons of cycles' "$(LC_ALL=C sort seen)" "$(LC_ALL=C sort log)"
 }
 
 @test "pauses of ZGC have names, stops have reasons, and none is counted twice" {

@@ -247,6 +247,36 @@ TEST(cycles_of_two_threads_overlap_and_have_sizes_and_reasons_of_their_own)
 	places_free(places);
 }
 
+TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_no_sizes_of_stops_in_it)
+{
+	const char *begins = "_ZN16G1ConcurrentMark22concurrent_cycle_startEv",
+		   *ends = "_ZN16G1ConcurrentMark20concurrent_cycle_endEv";
+
+	begin(false);
+	pause(true, 100);
+	fire("_ZN16G1ConcurrentMark20pre_concurrent_startEN7GCCause5CauseE", MACHINE, 101, NULL,
+	     NULL, 3);
+	pause(false, 110);
+	fire(begins, DRIVER, 120, NULL, NULL, 0);
+	/* Remark and Cleanup: their parts come before and after the pause. */
+	for (uint64_t time = 130; time < 150; time += 10) {
+		fire("hotspot:mem__pool__gc__begin", MACHINE, time, "G1 Concurrent GC", "Old", 70);
+		pause(true, time + 1);
+		pause(false, time + 2);
+		fire("hotspot:mem__pool__gc__end", MACHINE, time + 3, "G1 Concurrent GC", "Old",
+		     60);
+	}
+	fire(ends, DRIVER, 160, NULL, NULL, 0);
+	fire(begins, DRIVER, 220, NULL, NULL, 0);
+	places_finish(places, 1000);
+	check_name(seen.of[nth(EVENT_gc_cycle, 0)].cycle.reason, "System.gc()");
+	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 0)].cycle.header.time, 160);
+	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 0)].cycle.heap_before, 0);
+	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 0)].cycle.heap_after, 0);
+	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 1)].cycle.reason, 0);
+	places_free(places);
+}
+
 TEST(operations_name_pauses_and_are_the_reasons_of_stops)
 {
 	begin(false);

@@ -6,7 +6,6 @@
  * with the heap pools or, with ZGC and Shenandoah, at the ends of a cycle. No note has the cause of
  * a collection; it is an argument of GCMemoryManager::gc_end().
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
 #include "hotspot_tables.h"
+#include "hotspot_words.h"
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 
@@ -206,6 +206,11 @@ static const struct runtime_place
 			 .texts = {{0, PLACE_NO_TEXT, PLACE_NO_TEXT, 0}},
 			 .arguments = {REGISTER(VALUE_MORE, RDI)}},
 			/* Concurrent cycles. */
+			{PLACE_CYCLE_DECIDED, PLACE_AT_ENTRY,
+			 "_ZN16G1ConcurrentMark20pre_concurrent_startEN7GCCause5CauseE",
+			 PLACE_COLLECTOR, .optional = true,
+			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS),
+				       REGISTER_32(VALUE_REASON, RSI)}},
 			{PLACE_CYCLE_BEGIN, PLACE_AT_ENTRY,
 			 "_ZN16G1ConcurrentMark22concurrent_cycle_startEv", PLACE_COLLECTOR,
 			 .optional = true, .title = "G1 concurrent mark",
@@ -394,61 +399,6 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return facts->reasons[number];
 }
 
-/* Makes "ZMarkStartYoung" Mark Start Young. */
-static void operation_name(const char *operation, char *out, size_t room)
-{
-	static const char *const families[] = {"G1Pause", "G1", "Shenandoah", "X", "Z"};
-	size_t used = 0;
-
-	/* Some are several words: "Shenandoah Init Marking". */
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		if (strncmp(operation, families[i], strlen(families[i])) != 0)
-			continue;
-		operation += strlen(families[i]);
-		operation += strspn(operation, " ");
-		break;
-	}
-	for (const char *at = operation; *at && used + 2 < room; at++) {
-		if (at > operation && isupper((unsigned char)*at) && islower((unsigned char)at[-1]))
-			out[used++] = ' ';
-		out[used++] = *at;
-	}
-	out[used] = '\0';
-}
-
-/* The note's flag is that of the operation, in which Serial and Parallel may collect twice. */
-static const char *kind_name(const struct runtime_facts *facts, uint64_t full,
-			     const char *collector, uint32_t *kind)
-{
-	static const struct {
-		const char *collector, *title;
-		uint32_t kind;
-	} known[] = {
-		{"Copy", NULL, GCPROF_GC_MINOR},
-		{"PS Scavenge", NULL, GCPROF_GC_MINOR},
-		{"MarkSweepCompact", NULL, GCPROF_GC_FULL},
-		{"PS MarkSweep", NULL, GCPROF_GC_FULL},
-		/* Cycles. */
-		{"ZGC Cycles", "ZGC cycle", 0},
-		{"ZGC Minor Cycles", "ZGC minor cycle", 0},
-		{"ZGC Major Cycles", "ZGC major cycle", 0},
-		{"Shenandoah Cycles", "Shenandoah cycle", 0},
-	};
-
-	(void)facts;
-	*kind = full ? GCPROF_GC_FULL : GCPROF_GC_MINOR;
-	if (!collector)
-		*kind = GCPROF_GC_STOP;
-	for (size_t i = 0; collector && i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(collector, known[i].collector) != 0)
-			continue;
-		if (known[i].kind)
-			*kind = known[i].kind;
-		return known[i].title ? known[i].title : collector;
-	}
-	return collector ? collector : "safepoint";
-}
-
 /* From the layout helper of its class. An instance has its size there; an array has the bytes
  * before its elements, and the logarithm of the element size. */
 static uint64_t object_bytes(int32_t layout, uint64_t length)
@@ -520,36 +470,6 @@ static const char *unreadable(const uint64_t *read)
 	return NULL;
 }
 
-/* Makes "[[Ljava/lang/String;" java.lang.String[][]. */
-static void type_name(const char *text, char *out, size_t room)
-{
-	static const struct {
-		char letter;
-		const char *name;
-	} basic[] = {{'Z', "boolean"}, {'B', "byte"}, {'C', "char"},  {'S', "short"},
-		     {'I', "int"},     {'J', "long"}, {'F', "float"}, {'D', "double"}};
-	size_t arrays = strspn(text, "["), length = strlen(text) - arrays;
-	const char *element = text + arrays;
-
-	if (arrays && length > 1 && *element == 'L') {
-		element++;
-		length -= 2;
-	}
-	for (size_t i = 0; arrays && length == 1 && i < sizeof(basic) / sizeof(basic[0]); i++) {
-		if (*element != basic[i].letter)
-			continue;
-		element = basic[i].name;
-		length = strlen(element);
-		break;
-	}
-	snprintf(out, room, "%.*s", (int)length, element);
-	for (char *at = out; *at; at++)
-		if (*at == '/')
-			*at = '.';
-	for (size_t used = strlen(out); arrays && used + 2 < room; arrays--, used += 2)
-		memcpy(out + used, "[]", 3);
-}
-
 /* Is it a stub or adapter, without a method? */
 static bool is_own_frame(uint64_t ip)
 {
@@ -591,10 +511,10 @@ const struct runtime runtime_hotspot = {
 	.convert = convert,
 	.unreadable = unreadable,
 	.reason_name = reason_name,
-	.operation_name = operation_name,
-	.kind_name = kind_name,
+	.operation_name = hotspot_operation,
+	.kind_name = hotspot_kind,
 	.is_own_frame = is_own_frame,
-	.type_name = type_name,
+	.type_name = hotspot_type,
 	.area = area,
 	.threads_count = true,
 };

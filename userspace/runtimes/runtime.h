@@ -40,13 +40,14 @@ enum place_report {
 			      kind_name() */
 	PLACE_PAUSE_END, /* they resume: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and TIME,
 			    if it was a little earlier */
-	PLACE_CYCLE_BEGIN, /* a concurrent cycle begins: HEAP, REASON, USED */
-	PLACE_CYCLE_USED,  /* shortly before its end, where that does not report it: HEAP, USED */
-	PLACE_CYCLE_END,   /* it ends: HEAP, USED, LIVE */
-	PLACE_POOL_BEFORE, /* in a pause: an area of the heap before it: USED, SIZE, LIMIT; its
-			      texts name the collector and the area */
-	PLACE_POOL_AFTER,  /* the same, after the pause */
-	PLACE_REASON,      /* in a pause or cycle: its REASON */
+	PLACE_CYCLE_DECIDED, /* in a pause that decides on the next cycle: HEAP, REASON */
+	PLACE_CYCLE_BEGIN,   /* a concurrent cycle begins: HEAP, REASON, USED */
+	PLACE_CYCLE_USED,    /* shortly before its end, where that does not report it: HEAP, USED */
+	PLACE_CYCLE_END,     /* it ends: HEAP, USED, LIVE */
+	PLACE_POOL_BEFORE,   /* in a pause: an area of the heap before it: USED, SIZE, LIMIT; its
+				texts name the collector and the area */
+	PLACE_POOL_AFTER,    /* the same, after the pause */
+	PLACE_REASON,        /* in a pause or cycle: its REASON */
 	PLACE_OPERATION, /* in a pause of HEAP: what its threads are stopped for: the first text, or
 			    `title` */
 	PLACE_THREAD,    /* a thread is about to give itself this name: a text */

@@ -19,6 +19,7 @@ struct heap {
 	uint32_t kind;
 	uint64_t full; /* as reported by its begin */
 	uint64_t reason;
+	uint64_t cause;                    /* of the next cycle, a name; 0: unknown */
 	uint64_t pauses;                   /* so far */
 	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
 	bool swept;                        /* parts were reported after the collection */
@@ -277,6 +278,9 @@ static int cycle_begin(struct places *places, const struct firing *firing, struc
 	heap->cycle.heap_before = firing->values.of[VALUE_USED];
 	heap->cycle.name = heap_name_number(places, &firing->event->header, firing->place->title);
 	heap->cycle.reason = reason_number(places, firing);
+	if (!heap->cycle.reason)
+		heap->cycle.reason = heap->cause;
+	heap->cause = 0;
 	return 0;
 }
 
@@ -323,7 +327,7 @@ static void part_before(struct places *places, const struct firing *firing, stru
 	const char *name = collector;
 	uint32_t kind = 0;
 
-	if (own != heap && (!own->cycle.began || own->cycle_ended)) {
+	if (!own->cycle.began || own->cycle_ended) {
 		open_cycle(places, firing, own, ++heap->cycles);
 		if (firing->runtime->kind_name)
 			name = firing->runtime->kind_name(firing->facts, 0, collector, &kind);
@@ -337,8 +341,7 @@ static void part_after(const struct firing *firing, struct heap *heap, struct he
 {
 	if (own->cycle.began) {
 		own->cycle.heap_after += firing->values.of[VALUE_USED];
-		if (own != heap)
-			own->cycle_ended = firing->event->header.time;
+		own->cycle_ended = firing->event->header.time;
 		return;
 	}
 	snprintf(heap->collector, sizeof(heap->collector), "%s", collector);
@@ -346,18 +349,21 @@ static void part_after(const struct firing *firing, struct heap *heap, struct he
 	heap->committed += firing->values.of[VALUE_SIZE];
 }
 
-/* A part outside of pauses. Returns the heap whose areas include it; NULL: none has. */
+/*
+ * A part outside of pauses. Returns the heap whose areas include it; NULL: none has. During a cycle
+ * that functions report, parts are those of some stop in it.
+ */
 static struct heap *part_of_cycle(struct places *places, const struct firing *firing,
 				  struct heap *heap, struct heap *own, const char *collector,
 				  bool after)
 {
+	if (own == heap)
+		return NULL;
 	if (after)
 		part_after(firing, heap, own, collector);
 	else
 		part_before(places, firing, heap, own, collector);
-	if (!own->cycle.began)
-		return heap;
-	return own == heap ? NULL : own;
+	return own->cycle.began ? own : heap;
 }
 
 static void part_of_pause(struct places *places, const struct firing *firing, struct heap *heap,
@@ -434,6 +440,9 @@ int heaps_event(struct places *places, const struct firing *firing)
 		return reason(places, firing, heap);
 	case PLACE_OPERATION:
 		return operation(places, firing, heap);
+	case PLACE_CYCLE_DECIDED:
+		heap->cause = reason_number(places, firing);
+		return 0;
 	case PLACE_CYCLE_BEGIN:
 		return cycle_begin(places, firing, heap);
 	case PLACE_CYCLE_USED:
