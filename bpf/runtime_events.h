@@ -75,7 +75,8 @@ struct event_heap_site {
 struct event_runtime {
 	struct event_header header;
 	uint16_t name_size, version_size, note_size, collector_size, compiler_size;
-	uint16_t reserved[3];
+	uint16_t unsampled; /* 1: its samples cannot be read, and the sentence says why */
+	uint16_t reserved[2];
 	/*
 	 * tail: name ("go"), version ("1.19.8"), a sentence on what its sampler misses, and
 	 * functions of its collector and its compiler, as in struct runtime; each padded with

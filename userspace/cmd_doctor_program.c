@@ -28,6 +28,9 @@
 #define FREED_KEY   "freed"
 #define AGENT_KEY   "agent"
 
+/* Why samples of this process cannot be read. */
+#define UNSAMPLED_KEY "unsampled"
+
 /* For one with a heap profile of its own. */
 #define PROFILE_KEY "heap_profile"
 
@@ -125,10 +128,14 @@ static json_t *writes_of(const struct file *file)
 	return all;
 }
 
-static void add(struct preview *preview, const char *path, const struct file *file)
+/* `mapping`: of a running process, or NULL. */
+static void add(struct preview *preview, const char *path, const struct file *file,
+		const struct event_mmap *mapping)
 {
 	const struct runtime *runtime;
 	struct runtime_facts facts;
+	const char *unsampled;
+	json_t *records;
 
 	if (!file || file->state != FILE_KNOWN)
 		return;
@@ -143,20 +150,24 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 			json_pack("{s:s, s:i}", "path", path, "probes", (int)file->facts.n_sites));
 		return;
 	}
-	json_array_append_new(preview->found,
-			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?}", "path", path,
-					"runtime", runtime->name, "version", facts.version,
-					"records", streams_of(file), "writes", writes_of(file),
-					"missing", facts.missing[0] ? facts.missing : NULL, "note",
-					runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY,
-					runtime->agent));
+	unsampled = mapping ? doctor_unreadable(preview->opener, file, mapping) : NULL;
+	records = streams_of(file);
+	if (unsampled)
+		json_object_set_new(records, SAMPLES_KEY, json_false());
+	json_array_append_new(
+		preview->found,
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?}", "path", path,
+			  "runtime", runtime->name, "version", facts.version, "records", records,
+			  "writes", writes_of(file), "missing",
+			  facts.missing[0] ? facts.missing : NULL, UNSAMPLED_KEY, unsampled, "note",
+			  runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY, runtime->agent));
 }
 
 static void add_library(void *context, const char *path, int fd)
 {
 	struct preview *preview = context;
 
-	add(preview, path, files_read(preview->files, fd));
+	add(preview, path, files_read(preview->files, fd), NULL);
 }
 
 static int preview_command(struct preview *preview, const char *command)
@@ -207,7 +218,7 @@ static void add_mapping(void *context, struct event_mmap *event, const char *pat
 
 	if (event->inode && !is_known(preview, path))
 		add(preview, path,
-		    files_find(preview->files, event->major, event->minor, event->inode));
+		    files_find(preview->files, event->major, event->minor, event->inode), event);
 }
 
 static int preview_process(struct preview *preview, const char *text)
@@ -267,6 +278,7 @@ static void print_row(const json_t *row)
 	const json_t *runtime = json_object_get(row, "runtime");
 	const json_t *writes = json_object_get(row, "writes");
 	const char *missing = json_string_value(json_object_get(row, "missing"));
+	const char *unsampled = json_string_value(json_object_get(row, UNSAMPLED_KEY));
 	const char *agent = json_string_value(json_object_get(row, AGENT_KEY));
 	const char *version;
 	const char *note = json_string_value(json_object_get(row, "note"));
@@ -292,7 +304,9 @@ static void print_row(const json_t *row)
 	print_streams(json_object_get(row, "records"), false, "not");
 	if (missing)
 		print_line("why not", missing);
-	if (agent) {
+	if (unsampled)
+		print_line(missing ? "" : "why not", unsampled);
+	if (agent && !unsampled) {
 		snprintf(text, sizeof(text),
 			 "gcprof record --agent %s: %sthe end of sampled objects", agent,
 			 json_is_true(json_object_get(json_object_get(row, "records"), SAMPLES_KEY))

@@ -281,6 +281,33 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	grep -F 'UseCompactObjectHeaders' record.log || holds '.alloc.samples > 10'
 }
 
+@test "why a machine has no samples is said by doctor, info and report" {
+	need_java
+	local pid
+	# Other programs of the recording have theirs.
+	record -F 0 -- sh -c 'java -XX:-UseCompressedClassPointers -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000
+		exec java -Xmx64m -cp "$PROGRAMS" Allocate 3 1000000'
+	holds '[.runtimes[] | select(.unsampled)] | length == 1 and .[0].name == "hotspot" and
+		(.[0].note | contains("UseCompressedClassPointers"))'
+	holds '[.runtimes[] | select(.unsampled | not)] | length == 2'
+	holds '.alloc.samples > 50 and .gc.minor.count > 4'
+	"$GCPROF" report | grep -F '! hotspot did not sample the allocations of java: its class pointers'
+	"$GCPROF" info | grep -E '^not sampled +hotspot .*UseCompressedClassPointers'
+	java -XX:-UseCompressedClassPointers -Xmx64m -cp "$PROGRAMS" Allocate 1 1000 600000 >/dev/null &
+	started=($!)
+	pid=${started[0]}
+	# It decides on its pointers as it starts.
+	wait_until doctor_says "$pid" '(.records.samples | not) and .records.pauses and
+		(.unsampled | contains("UseCompressedClassPointers"))'
+	java -Xmx64m -cp "$PROGRAMS" Allocate 1 1000 600000 >/dev/null &
+	started+=($!)
+	wait_until doctor_says "${started[1]}" '.records.samples and .unsampled == null'
+}
+
+doctor_says() { # PID CONDITION
+	"$GCPROF" doctor --json -p "$1" | jq -e "[.[] | select(.runtime == \"hotspot\")] | length == 1 and (.[0] | $2)"
+}
+
 @test "attached: samples from then on, and nothing stays written" {
 	need_java
 	local pid

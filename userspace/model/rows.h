@@ -116,7 +116,7 @@ struct model_runtime {
 	uint64_t provider; /* number within the process, from 1; 0: a runtime without probes */
 	const char *name, *version; /* not NULL */
 	const char *note;           /* what its sampler misses; NULL: nothing */
-	bool unsampled;             /* an agent that samples nothing here; `note` says why */
+	bool unsampled;             /* no samples of it here; `note` says why */
 	const char *program;        /* of its process, then; not NULL */
 	const char *work[WORKS];    /* functions that do this kind of work; NULL: none */
 };

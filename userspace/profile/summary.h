@@ -47,7 +47,7 @@ struct summary {
 	struct buffer clocks;      /* struct record_clock[] */
 	struct buffer runtimes;    /* struct summary_pair[]: name and version, note */
 	struct buffer providers;   /* the same, for providers */
-	struct buffer unsampled;   /* the same, for agents that sampled nothing in some process */
+	struct buffer unsampled;   /* the same, for those without samples in some process */
 	struct buffer sources;     /* struct summary_source[] */
 	struct buffer window_ends; /* private: uint64_t[], by recording: end of its last window */
 	struct buffer texts;       /* private: zero-terminated strings, the first ones */

@@ -161,16 +161,18 @@ static uint16_t own_frames(const struct firing *firing)
 	return (uint16_t)stacks_own_frames(firing->facts, (const void *)firing->rest, count);
 }
 
-/* Samples of the process cannot be read: reports that once. */
+/* Samples of the process cannot be read: reports that once, also in the profile. */
 static bool is_unreadable(struct places *places, const struct firing *firing)
 {
 	const char *why = firing->runtime->unreadable
 				  ? firing->runtime->unreadable(firing->event->values)
 				  : NULL;
 
-	if (why && is_new(places, firing, UINT64_MAX))
+	if (why && is_new(places, firing, UINT64_MAX)) {
 		log_warning("process %u (%s): %s: no allocation samples", firing->event->header.pid,
 			    firing->runtime->name, why);
+		places_announce(places, &firing->event->header, firing->facts, why);
+	}
 	return why;
 }
 

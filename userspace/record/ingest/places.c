@@ -146,19 +146,20 @@ static uint16_t put_text(char **at, const char *text)
 	return (uint16_t)size;
 }
 
-static void emit_runtime(struct places *places, const struct event_header *header,
-			 const struct runtime_facts *facts)
+void places_announce(struct places *places, const struct event_header *header,
+		     const struct runtime_facts *facts, const char *why)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 	struct {
 		struct event_runtime event;
 		char text[5 * NAME_BYTES_MAX];
-	} known = {.event = {.header = *header}};
+	} known = {.event = {.header = *header, .unsampled = why != NULL}};
+	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
 
 	known.event.name_size = put_text(&at, runtime->name);
 	known.event.version_size = put_text(&at, facts->version);
-	known.event.note_size = put_text(&at, runtime->note ? runtime->note(facts) : NULL);
+	known.event.note_size = put_text(&at, why ? why : note);
 	known.event.collector_size = put_text(&at, runtime->collector);
 	known.event.compiler_size = put_text(&at, runtime->compiler);
 	places_put(places, &known.event.header, EVENT_runtime,
@@ -183,7 +184,7 @@ int places_runtime(struct places *places, const struct event_header *header,
 	*known = (struct known){*facts, header->time};
 	places->latest[facts->runtime] = *facts;
 	if (is_new)
-		emit_runtime(places, header, facts);
+		places_announce(places, header, facts, NULL);
 	return 0;
 }
 

@@ -102,7 +102,7 @@ size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t
 /* store_runtime.c: an age as stored. */
 uint64_t store_round_age(uint64_t age);
 
-/* unsampled.c: writes that an agent (`name`, `version`) samples nothing in a process. */
+/* unsampled.c: writes that an agent or runtime (`name`, `version`) has no samples of a process. */
 int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
 			struct bytes version, struct bytes why);
 

@@ -108,6 +108,18 @@ int store_heap_area(struct store *store, const struct incoming *in)
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
+/* The runtime is known; its samples cannot be read. */
+static int put_unreadable(struct store *store, const struct incoming *in)
+{
+	const struct event_runtime *event = (const void *)in->header;
+	struct bytes tail = in->tail, name, version, why;
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &name);
+
+	err = err ? err : store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
+	err = err ? err : store_take_text(&tail, event->note_size, NAME_BYTES_MAX, &why);
+	return err ? err : store_put_unsampled(store, in->process, name, version, why);
+}
+
 /* Writes the text at the start of the tail; 0: none. */
 static int take_string(struct store *store, struct bytes *tail, size_t size, uint64_t *out)
 {
@@ -126,6 +138,8 @@ int store_runtime(struct store *store, const struct incoming *in)
 	struct bytes tail = in->tail;
 	int err;
 
+	if (event->unsampled)
+		return put_unreadable(store, in);
 	record.runtime.process = in->process->id;
 	err = take_string(store, &tail, event->name_size, &record.runtime.name);
 	if (!err)
