@@ -191,6 +191,23 @@ generational() {
 	done
 }
 
+@test "Remark and Cleanup of G1 have the sizes of the log, less a region at most" {
+	need_java
+	local java
+	java=$(generational)
+	[ -n "$java" ] || skip 'no release that reports them'
+	export JAVA_TOOL_OPTIONS=-XX:InitiatingHeapOccupancyPercent=1
+	record -F 0 -- "$java" -Xmx128m -XX:+UseG1GC -Xlog:gc:file=gc.log -cp "$PROGRAMS" Allocate 20 1000000
+	"$GCPROF" query --format csv "SELECT name, heap_before / 1048576, heap_after / 1048576 FROM collections
+		WHERE name IN ('Remark', 'Cleanup') ORDER BY start" | tail -n +2 | tr -d '"' | tr , ' ' >seen
+	grep -oE 'Pause (Remark|Cleanup) [0-9]+M->[0-9]+M' gc.log | sed -E 's/Pause (.*) ([0-9]+)M->([0-9]+)M/\1 \2 \3/' >log
+	[ "$(wc -l <log)" -ge 2 ]
+	same 'pauses' "$(cut -d' ' -f1 seen)" "$(cut -d' ' -f1 log)"
+	same 'far off' "$(paste -d' ' seen log | awk '$5 < $2 || $5 > $2 + 1 || $6 < $3 || $6 > $3 + 1')" ''
+	# No pause has the sums of another.
+	areas_add_up
+}
+
 @test "minor and major cycles of ZGC are those of the log, also while both are in progress" {
 	need_java
 	local java

@@ -247,7 +247,7 @@ TEST(cycles_of_two_threads_overlap_and_have_sizes_and_reasons_of_their_own)
 	places_free(places);
 }
 
-TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_no_sizes_of_stops_in_it)
+TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_its_pauses_have_the_sizes)
 {
 	const char *begins = "_ZN16G1ConcurrentMark22concurrent_cycle_startEv",
 		   *ends = "_ZN16G1ConcurrentMark20concurrent_cycle_endEv";
@@ -258,7 +258,7 @@ TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_no_sizes_of_stop
 	     NULL, 3);
 	pause(false, 110);
 	fire(begins, DRIVER, 120, NULL, NULL, 0);
-	/* Remark and Cleanup: their parts come before and after the pause. */
+	/* Remark and Cleanup since release 20: parts come before and after the pause. */
 	for (uint64_t time = 130; time < 150; time += 10) {
 		fire("hotspot:mem__pool__gc__begin", MACHINE, time, "G1 Concurrent GC", "Old", 70);
 		pause(true, time + 1);
@@ -269,6 +269,13 @@ TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_no_sizes_of_stop
 	fire(ends, DRIVER, 160, NULL, NULL, 0);
 	fire(begins, DRIVER, 220, NULL, NULL, 0);
 	places_finish(places, 1000);
+	for (size_t i = 1; i < 3; i++) {
+		CHECK_EQ(end(i)->header.time, 122 + 10 * i);
+		CHECK_EQ(end(i)->heap_before, 70);
+		CHECK_EQ(end(i)->heap_after, 60);
+		CHECK_EQ(area(i - 1, "Old")->cycle, end(i)->cycle);
+		CHECK_EQ(area(i - 1, "Old")->flags, HEAP_AREA_BEFORE | HEAP_AREA_AFTER);
+	}
 	check_name(seen.of[nth(EVENT_gc_cycle, 0)].cycle.reason, "System.gc()");
 	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 0)].cycle.header.time, 160);
 	CHECK_EQ(seen.of[nth(EVENT_gc_cycle, 0)].cycle.heap_before, 0);

@@ -28,6 +28,14 @@ void heap_areas_note(struct heap_areas *areas, uint64_t name, uint32_t flags,
 	area->limit = values->of[VALUE_LIMIT];
 }
 
+bool heap_areas_complete(const struct heap_areas *areas)
+{
+	for (size_t i = 0; i < areas->n; i++)
+		if (!(areas->of[i].flags & HEAP_AREA_AFTER))
+			return false;
+	return true;
+}
+
 void heap_areas_emit(struct places *places, struct heap_areas *areas,
 		     const struct event_header *like, uint64_t heap, uint64_t cycle, uint32_t flags)
 {

@@ -3,6 +3,7 @@
 #ifndef GCPROF_HEAP_AREAS_H
 #define GCPROF_HEAP_AREAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@ struct heap_areas {
  */
 void heap_areas_note(struct heap_areas *areas, uint64_t name, uint32_t flags,
 		     const struct place_values *values);
+
+/* Was all reported that had been before the collection? */
+bool heap_areas_complete(const struct heap_areas *areas);
 
 /*
  * Emits what was noted, and forgets it. `like`: header of the gc_end or, with `flags`

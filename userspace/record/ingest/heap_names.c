@@ -2,6 +2,7 @@
 /* heap_names.c: numbers a process's own names of kinds, reasons and areas, and announces them. */
 #include "heap_names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,4 +63,30 @@ uint64_t heap_name_number(struct places *places, const struct event_header *like
 		return 0;
 	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
 	return announce(places, like, names, names->count++);
+}
+
+int heap_operation(struct places *places, const struct firing *firing)
+{
+	struct heap_names *names = heap_names_of(places, firing->event->header.process);
+
+	if (!names)
+		return -ENOMEM;
+	names->operation_heap = firing->values.of[VALUE_HEAP];
+	if (firing->place->title)
+		snprintf(names->operation, sizeof(names->operation), "%s", firing->place->title);
+	else
+		places_text(firing, 0, names->operation, sizeof(names->operation));
+	return 0;
+}
+
+const char *heap_operation_name(struct places *places, const struct firing *firing, char *out,
+				size_t room)
+{
+	const struct heap_names *names = heap_names_of(places, firing->event->header.process);
+
+	if (!names || !names->operation[0] || !firing->runtime->operation_name ||
+	    names->operation_heap == firing->values.of[VALUE_HEAP])
+		return NULL;
+	firing->runtime->operation_name(names->operation, out, room);
+	return out;
 }

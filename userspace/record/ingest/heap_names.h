@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct event_header;
+struct firing;
 struct places;
 
 #define NAMES_MAX 64 /* per process */
@@ -33,5 +34,13 @@ struct heap_names *heap_names_of(struct places *places, uint64_t process);
  * the header `like`. 0: no text, or too many. `text` is copied; NULL is allowed.
  */
 uint64_t heap_name_number(struct places *places, const struct event_header *like, const char *text);
+
+/* Notes what the threads are stopped for, in a pause. -ENOMEM. */
+int heap_operation(struct places *places, const struct firing *firing);
+
+/* The name of a pause without a known collector, from what its threads are stopped for, in `out`;
+ * NULL: unknown. */
+const char *heap_operation_name(struct places *places, const struct firing *firing, char *out,
+				size_t room);
 
 #endif

@@ -19,8 +19,12 @@ struct heap {
 	uint32_t kind;
 	uint64_t full; /* as reported by its begin */
 	uint64_t reason;
-	uint64_t cause;                    /* of the next cycle, a name; 0: unknown */
-	uint64_t pauses;                   /* so far */
+	/* In some pauses of a cycle, parts are reported before and after them rather than inside.
+	 */
+	bool around;
+	struct event_gc_end ended; /* end of such a pause, up to the last part; size 0: none */
+	uint64_t cause;            /* of the next cycle, a name; 0: unknown */
+	uint64_t pauses;           /* so far */
 	uint64_t before, after, committed; /* sums of bytes over the parts of the heap */
 	bool swept;                        /* parts were reported after the collection */
 	struct heap_areas areas; /* of the pause; in a heap without pauses: of the cycle */
@@ -48,19 +52,6 @@ static struct heap *heap_at(struct places *places, const struct firing *firing, 
 	return value ? (struct heap *)(uintptr_t)*value : NULL;
 }
 
-/* The name of a pause without a known collector, from what its threads are stopped for. */
-static const char *operation_name(struct places *places, const struct firing *firing, char *out,
-				  size_t room)
-{
-	const struct heap_names *names = heap_names_of(places, firing->event->header.process);
-
-	if (!names || !names->operation[0] || !firing->runtime->operation_name ||
-	    names->operation_heap == firing->values.of[VALUE_HEAP])
-		return NULL;
-	firing->runtime->operation_name(names->operation, out, room);
-	return out;
-}
-
 /* Reports the begin of a pause: at once, when the collecting thread is known, or at the pause's
  * end. */
 static void report_begin(struct places *places, const struct firing *firing, struct heap *heap,
@@ -75,7 +66,7 @@ static void report_begin(struct places *places, const struct firing *firing, str
 	if (firing->runtime->kind_name)
 		name = firing->runtime->kind_name(firing->facts, heap->full, collector,
 						  &heap->kind);
-	operation = collector ? NULL : operation_name(places, firing, text, sizeof(text));
+	operation = collector ? NULL : heap_operation_name(places, firing, text, sizeof(text));
 	event.heap = firing->values.of[VALUE_HEAP];
 	event.cycle = heap->pauses;
 	event.kind = heap->kind;
@@ -93,15 +84,38 @@ static bool waits_for_parts(const struct firing *firing)
 	return false;
 }
 
-static void open_pause(const struct firing *firing, struct heap *heap)
+/* Emits the end of the pause, with the sums of the parts. */
+static void emit_end(struct places *places, struct heap *heap)
 {
+	struct event_gc_end *event = &heap->ended;
+
+	if (!event->header.size)
+		return;
+	event->heap_before += heap->before;
+	event->heap_after += heap->after;
+	event->heap_size += heap->committed;
+	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
+	heap_areas_emit(places, &heap->areas, &event->header, event->heap, event->cycle, 0);
+	event->header.size = 0;
+	heap->around = false;
+}
+
+static void forget_parts(struct heap *heap)
+{
+	heap->before = heap->after = heap->committed = 0;
+	heap->areas.n = 0;
+}
+
+static void open_pause(struct places *places, const struct firing *firing, struct heap *heap)
+{
+	emit_end(places, heap);
 	heap->runtime = firing->runtime;
 	heap->begin = firing->event->header;
 	heap->reported = heap->swept = false;
 	heap->kind = GCPROF_GC_STOP;
 	heap->reason = 0;
-	heap->before = heap->after = heap->committed = 0;
-	heap->areas.n = 0;
+	if (!heap->around)
+		forget_parts(heap);
 	heap->pauses++;
 }
 
@@ -110,7 +124,7 @@ static int pause_begin(struct places *places, const struct firing *firing, struc
 {
 	char text[64];
 
-	open_pause(firing, heap);
+	open_pause(places, firing, heap);
 	heap->full = firing->values.of[VALUE_KIND];
 	if (runtime_place_has(firing->place, VALUE_REASON))
 		heap->reason = firing->values.of[VALUE_REASON] + 1;
@@ -140,7 +154,7 @@ static uint64_t pause_reason(struct places *places, const struct firing *firing,
 	return number;
 }
 
-/* Emits the end of the pause, with the sums of the parts and what `event` has already. */
+/* Completes the end of the pause, which has some figures already, and emits it. */
 static void close_pause(struct places *places, const struct firing *firing, struct heap *heap,
 			struct event_gc_end *event)
 {
@@ -148,15 +162,13 @@ static void close_pause(struct places *places, const struct firing *firing, stru
 	event->heap = firing->values.of[VALUE_HEAP];
 	event->cycle = heap->pauses;
 	event->kind = heap->kind;
-	event->heap_before += heap->before;
-	event->heap_after += heap->after;
-	event->heap_size += heap->committed;
 	event->rss_bytes = firing->event->rss_bytes;
 	event->late = 1; /* page faults are unknown */
 	event->reason = pause_reason(places, firing, heap, &event->header);
-	places_put(places, &event->header, EVENT_gc_end, sizeof(*event));
-	heap_areas_emit(places, &heap->areas, &event->header, event->heap, event->cycle, 0);
+	heap->ended = *event;
 	heap->begin.size = 0;
+	if (!heap->around)
+		emit_end(places, heap);
 }
 
 /*
@@ -171,7 +183,7 @@ static void begin_before(struct places *places, const struct firing *firing, str
 	if (!names || heap->pauses || !firing->facts->is_unprepared || !firing->facts->reports ||
 	    firing->facts->reports >= firing->event->header.time)
 		return;
-	open_pause(firing, heap);
+	open_pause(places, firing, heap);
 	heap->begin.time = firing->facts->reports - names->before++;
 	heap->after = parts.after;
 	heap->committed = parts.committed;
@@ -212,22 +224,7 @@ static void next_collection(struct places *places, const struct firing *firing, 
 	struct event_gc_end event = {.header = firing->event->header};
 
 	close_pause(places, firing, heap, &event);
-	open_pause(firing, heap);
-}
-
-static int operation(struct places *places, const struct firing *firing, const struct heap *heap)
-{
-	struct heap_names *names = heap_names_of(places, firing->event->header.process);
-
-	/* Others run while the program does. */
-	if (!names || !heap->begin.size)
-		return names ? 0 : -ENOMEM;
-	names->operation_heap = firing->values.of[VALUE_HEAP];
-	if (firing->place->title)
-		snprintf(names->operation, sizeof(names->operation), "%s", firing->place->title);
-	else
-		places_text(firing, 0, names->operation, sizeof(names->operation));
-	return 0;
+	open_pause(places, firing, heap);
 }
 
 /* --- cycles ------------------------------------------------------------------------------- */
@@ -237,6 +234,7 @@ static void cycle_emit(struct places *places, struct heap *heap, uint64_t now, b
 {
 	struct event_gc_cycle event = heap->cycle;
 
+	emit_end(places, heap);
 	if (!event.began)
 		return;
 	event.header.time = heap->cycle_ended ? heap->cycle_ended : now;
@@ -349,16 +347,32 @@ static void part_after(const struct firing *firing, struct heap *heap, struct he
 	heap->committed += firing->values.of[VALUE_SIZE];
 }
 
+/* A part of a pause that begins next, or that has just ended. As below. */
+static struct heap *part_around(struct places *places, const struct firing *firing,
+				struct heap *heap, bool after)
+{
+	if (after && !heap->ended.header.size)
+		return NULL;
+	if (!after)
+		emit_end(places, heap);
+	if (!after && !heap->around)
+		forget_parts(heap);
+	heap->around = true;
+	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
+	heap->committed += after ? firing->values.of[VALUE_SIZE] : 0;
+	return heap;
+}
+
 /*
  * A part outside of pauses. Returns the heap whose areas include it; NULL: none has. During a cycle
- * that functions report, parts are those of some stop in it.
+ * that functions report, parts are those of a pause in it.
  */
 static struct heap *part_of_cycle(struct places *places, const struct firing *firing,
 				  struct heap *heap, struct heap *own, const char *collector,
 				  bool after)
 {
 	if (own == heap)
-		return NULL;
+		return part_around(places, firing, heap, after);
 	if (after)
 		part_after(firing, heap, own, collector);
 	else
@@ -371,6 +385,9 @@ static void part_of_pause(struct places *places, const struct firing *firing, st
 {
 	if (heap->swept && !after)
 		next_collection(places, firing, heap);
+	if (heap->around)
+		forget_parts(heap);
+	heap->around = false;
 	report_begin(places, firing, heap, collector);
 	*(after ? &heap->after : &heap->before) += firing->values.of[VALUE_USED];
 	heap->swept = after;
@@ -403,6 +420,8 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 				(after ? HEAP_AREA_AFTER : HEAP_AREA_BEFORE) |
 					(area == AREA_BESIDE ? HEAP_AREA_BESIDE : 0),
 				&firing->values);
+	if (after && heap_areas_complete(&heap->areas))
+		emit_end(places, heap);
 	return 0;
 }
 
@@ -439,7 +458,8 @@ int heaps_event(struct places *places, const struct firing *firing)
 	case PLACE_REASON:
 		return reason(places, firing, heap);
 	case PLACE_OPERATION:
-		return operation(places, firing, heap);
+		/* Others run while the program does. */
+		return heap->begin.size ? heap_operation(places, firing) : 0;
 	case PLACE_CYCLE_DECIDED:
 		heap->cause = reason_number(places, firing);
 		return 0;
