@@ -227,6 +227,7 @@ struct gc_heap {
 	uint64_t threshold;  /* old and large bytes that start a major collection */
 	uint64_t cycle;      /* collections begun */
 	uint64_t ended;      /* collections ended, atomic */
+	uint64_t flushed;    /* of these, reported or in sums that were; atomic */
 	uint64_t stop_cycle; /* first cycle since the world was stopped; 0: it is running */
 	uint64_t stop_begin; /* its begin, ns */
 	uint64_t

@@ -46,7 +46,7 @@ int gc_options_default(struct gc_options *out)
 
 	memset(out, 0, sizeof(*out));
 	out->growth = GROWTH_DEFAULT;
-	result = gcprof_options_read(options, N_OPTIONS, out);
+	result = gcprof_options_fill(options, N_OPTIONS, out, 1);
 	if (!result)
 		result = gcprof_options_default(&out->sampling);
 	if (!result && !out->min_heap)
@@ -81,7 +81,7 @@ int options_check(const struct gc_options *given, struct gc_options *out)
 	*out = *given;
 	if (out->growth == 0)
 		out->growth = GROWTH_DEFAULT;
-	result = gcprof_options_check(options, N_OPTIONS, out);
+	result = gcprof_options_fill(options, N_OPTIONS, out, 0);
 	if (result)
 		return result;
 	if (!(out->growth >= GROWTH_MIN && out->growth <= GROWTH_MAX))

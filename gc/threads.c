@@ -310,11 +310,15 @@ void gc_thread_detach(struct gc_thread *thread)
 static void flush_idle_sums(struct gc_thread *thread)
 {
 	struct gc_heap *heap = thread->heap;
+	uint64_t ended = __atomic_load_n(&heap->ended, __ATOMIC_RELAXED);
 
-	if (!gcprof_sums_wait(heap->provider) || pthread_mutex_trylock(&heap->lock))
+	if (ended == __atomic_load_n(&heap->flushed, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&heap->lock))
 		return;
-	if (!heap->collector && threads_are_stopped(heap, thread))
+	if (!heap->collector && threads_are_stopped(heap, thread)) {
 		gcprof_flush_sums(heap->provider);
+		__atomic_store_n(&heap->flushed, ended, __ATOMIC_RELAXED);
+	}
 	pthread_mutex_unlock(&heap->lock);
 }
 

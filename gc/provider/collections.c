@@ -91,11 +91,6 @@ void gcprof_flush_sums(struct gcprof_provider *provider)
 	set_count(summary, 0);
 }
 
-int gcprof_sums_wait(const struct gcprof_provider *provider)
-{
-	return __atomic_load_n(&provider->summary.count, __ATOMIC_RELAXED) != 0;
-}
-
 void collections_forked(struct gcprof_provider *provider)
 {
 	struct gc_summary *summary = &provider->summary;

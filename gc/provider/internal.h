@@ -49,7 +49,7 @@ struct gcprof_provider {
 	struct gcprof_options options;
 	struct gcprof_provider *next;  /* list of all providers, for fork */
 	struct gcprof_thread *threads; /* see lifecycle.c */
-	pthread_mutex_t lock;          /* guards the period, except for atomics */
+	pthread_mutex_t lock;          /* guards the period, except for atomics, and addresses */
 	bool on;                       /* a thread samples, or did at its last poll */
 	uint32_t paused;               /* by the program; atomic */
 	uint64_t generation;           /* of the control block when it was last read; atomic */
@@ -61,7 +61,8 @@ struct gcprof_provider {
 	uint64_t n_threads;    /* threads attached so far */
 	uint32_t n_types;      /* guarded by the lock in names.c */
 	struct collection collection;
-	uint64_t cycles; /* of a concurrent collector so far */
+	uint64_t cycles;             /* of a concurrent collector so far */
+	struct addresses *addresses; /* of samples; NULL: none yet; atomic, changed with the lock */
 	struct gc_summary summary;
 };
 
@@ -130,6 +131,9 @@ uint64_t rate_thrift(const struct gcprof_provider *provider);
 
 /* Maximum time that a sample waits in a batch while its thread polls, ns. */
 uint64_t rate_waiting_max(const struct gcprof_provider *provider);
+
+/* addresses.c: forgets where samples are. */
+void addresses_free(struct gcprof_provider *provider);
 
 /* collections.c: in the child of a fork: drops the sums, which belong to the parent. */
 void collections_forked(struct gcprof_provider *provider);

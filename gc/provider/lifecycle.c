@@ -57,6 +57,7 @@ static void provider_forked(struct gcprof_provider *provider)
 	if (provider->options.seed)
 		provider->options.seed ^= (provider->n_threads + 1) * UINT64_C(0xaef17502108ef2d9);
 	collections_forked(provider);
+	addresses_free(provider);
 	while ((thread = *link)) {
 		if (pthread_equal(thread->owner, pthread_self())) {
 			thread_forked(thread);
@@ -151,6 +152,7 @@ void gcprof_close(struct gcprof_provider *provider)
 		return;
 	delist(provider);
 	pthread_mutex_destroy(&provider->lock);
+	addresses_free(provider);
 	free(provider);
 }
 

@@ -139,20 +139,6 @@ static int read_variable(void *to, const struct gcprof_option *option, const cha
 	return 0;
 }
 
-int gcprof_options_read(const struct gcprof_option *rows, size_t n, void *options)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < n && !result; i++) {
-		const char *text = rows[i].variable ? getenv(rows[i].variable) : NULL;
-
-		set(options, &rows[i], rows[i].standard);
-		if (text && *text)
-			result = read_variable(options, &rows[i], text);
-	}
-	return result;
-}
-
 static int check_range(const void *options, const struct gcprof_option *option)
 {
 	uint64_t value = get(options, option);
@@ -165,14 +151,22 @@ static int check_range(const void *options, const struct gcprof_option *option)
 	return 0;
 }
 
-int gcprof_options_check(const struct gcprof_option *rows, size_t n, void *options)
+static int fill(void *options, const struct gcprof_option *option, bool environment)
+{
+	const char *text = environment && option->variable ? getenv(option->variable) : NULL;
+
+	set(options, option, option->standard);
+	return text && *text ? read_variable(options, option, text) : 0;
+}
+
+int gcprof_options_fill(const struct gcprof_option *rows, size_t n, void *options, int environment)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < n && !result; i++) {
 		if (get(options, &rows[i]) == 0)
-			set(options, &rows[i], rows[i].standard);
-		result = check_range(options, &rows[i]);
+			result = fill(options, &rows[i], environment);
+		result = result ? result : check_range(options, &rows[i]);
 	}
 	return result;
 }
@@ -180,7 +174,7 @@ int gcprof_options_check(const struct gcprof_option *rows, size_t n, void *optio
 int gcprof_options_default(struct gcprof_options *out)
 {
 	memset(out, 0, sizeof(*out));
-	return gcprof_options_read(provider_options, N_OPTIONS, out);
+	return gcprof_options_fill(provider_options, N_OPTIONS, out, 1);
 }
 
 static int check_gc_name(const struct gcprof_gc_name *name)
@@ -203,7 +197,7 @@ static int check_gc_name(const struct gcprof_gc_name *name)
 
 int provider_options_check(struct gcprof_options *options)
 {
-	int result = gcprof_options_check(provider_options, N_OPTIONS, options);
+	int result = gcprof_options_fill(provider_options, N_OPTIONS, options, 0);
 
 	for (uint32_t i = 0; i < options->n_gc_names && !result; i++)
 		result = check_gc_name(&options->gc_names[i]);

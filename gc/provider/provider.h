@@ -216,20 +216,32 @@ uint64_t gcprof_followed(void);
 
 /* --- outcomes and collections ---------------------------------------------------------- */
 /*
- * Only one thread of a provider at a time may call these, synchronised with the
- * others. A collection is reported individually or, if it is short and there are
- * many, as part of a sum.
+ * Only one thread of a provider at a time may call these, except as stated,
+ * synchronised with the others. A collection is reported individually or, if it is short and there
+ * are many, as part of a sum.
  */
 
 /* Whether outcomes have a consumer. If not, the client need not track sampled objects. */
 int gcprof_wants_outcomes(void);
 
-/* Reports outcomes of sampled objects. A client that knows only addresses keeps the ids of sampled
- * ones in a table of its own. Within a collection they belong to it. Freed objects
+/* Reports outcomes of sampled objects. Within a collection they belong to it. Freed objects
  * (GCPROF_FREED) may be reported at any time outside collections, by the thread that took their
  * samples or after its gcprof_flush(); if there are no collections, by several threads at the same
  * time. */
 void gcprof_outcomes(struct gcprof_thread *thread, const struct gcprof_fate *fates, uint32_t count);
+
+/* For runtimes that know only the address of an object they free: registers the object of a sample,
+ * until gcprof_freed(). Call it before another thread may free the object. `allocated` is the
+ * number of bytes that all threads have allocated so far, for the age; 0: unknown. An object that
+ * was registered at the same address is forgotten. Takes 32 bytes for each object that is alive.
+ * -ENOMEM: the object counts as alive. */
+int gcprof_placed(struct gcprof_thread *thread, uint64_t sample, const void *object,
+		  uint64_t allocated);
+
+/* The program frees the object at this address: reports GCPROF_FREED if it is registered, otherwise
+ * does nothing, which costs two loads and a compare. Any attached thread of the provider may call
+ * it, outside collections; call it before the memory may be used again. `allocated` as above. */
+void gcprof_freed(struct gcprof_thread *thread, const void *object, uint64_t allocated);
 
 /* The thread begins a collection at `now`; `kind` is an enum gcprof_gc_kind, `reason` an enum
  * gcprof_gc_reason, or each the number of a gcprof_gc_name. Collections are not nested. Those whose
@@ -261,9 +273,6 @@ struct gcprof_cycle {
 void gcprof_cycle(struct gcprof_provider *provider, uint32_t event,
 		  const struct gcprof_cycle *cycle);
 
-/* Whether sums are pending. A hint, at any time. */
-int gcprof_sums_wait(const struct gcprof_provider *provider);
-
 /* Reports pending sums. Call it when the runtime goes idle or the process ends. */
 void gcprof_flush_sums(struct gcprof_provider *provider);
 
@@ -288,11 +297,9 @@ struct gcprof_option {
 	uint64_t min, max;
 };
 
-/* Fills in the defaults, then applies the environment, as gcprof_options_default() does. */
-int gcprof_options_read(const struct gcprof_option *rows, size_t n, void *options);
-
-/* Replaces fields of 0 by their defaults and checks all: -EINVAL if one is out of range. */
-int gcprof_options_check(const struct gcprof_option *rows, size_t n, void *options);
+/* Replaces fields of 0 by their defaults, or, if `environment` is not 0, by the variables that are
+ * set; then checks all fields. -EINVAL for an invalid variable or a field out of range. */
+int gcprof_options_fill(const struct gcprof_option *rows, size_t n, void *options, int environment);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

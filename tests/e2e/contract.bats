@@ -60,6 +60,17 @@ outside() {
 	done
 }
 
+@test "a runtime may know only the addresses of what it frees" {
+	for batch in 1 0; do
+		GCPROF_BATCH=$batch run_contract addresses 1000000
+		same 'types outside' "$(outside)" '[]'
+		same lost "$(jq '[.streams[].lost] | add' report.json)" 0
+		jq -e '.alloc.types[0] | (.live_bytes / .bytes.estimate) as $live | $live > 0.2 and $live < 0.3' report.json
+		# Uniformly from 0 to 51,200.
+		same age "$(jq '.alloc.types[0].median_age_below_bytes' report.json)" 32768
+	done
+}
+
 @test "objects may be freed by address" {
 	"$GCPROF" record --max-overhead off -F 0 -- ./emitter freed 2>record.log
 	grep 'recorded .* 1000 alloc' record.log

@@ -32,7 +32,7 @@ struct taken {
 	struct gcprof_sample expected, reported;
 	uint64_t typed; /* by the probe */
 	uint32_t heap;
-	bool gone;
+	bool gone, placed; /* placed: its address is that of this struct */
 };
 
 struct heap {
@@ -210,7 +210,7 @@ static void see_begin(const struct probe_gc_begin *begin)
 	MUST(!heap->open && begin->cycle > heap->cycle && begin->stop <= begin->cycle);
 	MUST(begin->name == heap->name);
 	/* One that turned out long is reported at its end. */
-	MUST(begin->time || !gcprof_sums_wait(heap->provider));
+	MUST(begin->time || !heap->provider->summary.count);
 	heap->open = true;
 	heap->cycle = begin->cycle;
 }
@@ -351,6 +351,9 @@ static void allocate(struct heap *heap)
 	taken->expected = (struct gcprof_sample){
 		.sample = id, .type = type, .size = size, .kind = GCPROF_SAMPLE_NURSERY + kind % 5};
 	heap->untyped = type ? 0 : id;
+	taken->placed = kind & 8;
+	if (taken->placed)
+		MUST(!gcprof_placed(thread, id, taken, id));
 }
 
 static void give_type(struct heap *heap)
@@ -377,6 +380,11 @@ static void end_objects(struct heap *heap)
 		if (!taken->expected.sample || taken->gone || &heaps[taken->heap] != heap)
 			continue;
 		taken->gone = outcome != GCPROF_PROMOTED && outcome != GCPROF_PINNED;
+		if (outcome == GCPROF_FREED && !heap->collects) {
+			gcprof_freed(heap->thread, taken, 2 * taken->expected.sample);
+			if (taken->placed)
+				continue;
+		}
 		fates[n++] = (struct gcprof_fate){taken->expected.sample, 1, outcome, 0};
 	}
 	if (n)

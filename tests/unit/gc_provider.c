@@ -17,6 +17,7 @@ enum { PERIOD = 1000, TYPES_MANY = 9000 };
 static struct {
 	uint64_t samples, batched, fates, types, providers, last_sample, last_type, typed, stacks;
 	uint64_t keys[2]; /* of the stacks at lines 0 and 1 */
+	struct gcprof_fate last_fate;
 	uint64_t last_stack;
 	struct probe_gc_begin collection;
 	struct probe_cycle_begin cycle;
@@ -79,6 +80,7 @@ static void observe(enum probe_number probe, const void *arguments)
 		const struct probe_fate *fate = arguments;
 
 		seen.fates += fate->count;
+		seen.last_fate = ((const struct gcprof_fate *)fate->entries)[fate->count - 1];
 		seen.fate_first |= ((const struct gcprof_fate *)fate->entries)->sample >
 				   seen.last_sample;
 	}
@@ -295,6 +297,88 @@ TEST(an_outcome_is_reported_behind_its_sample)
 	CHECK_EQ(seen.samples + seen.batched, 100);
 	CHECK(seen.batched > 50);
 	CHECK(!seen.fate_first);
+	close_provider(provider, thread);
+}
+
+enum { PLACES = 200000 }; /* several at each list */
+
+static void check_freed(struct gcprof_thread *thread, const void *object, uint64_t allocated,
+			uint64_t sample, uint64_t age)
+{
+	seen.fates = 0;
+	gcprof_freed(thread, object, allocated);
+	CHECK_EQ(seen.fates, sample != 0);
+	if (!sample)
+		return;
+	CHECK_EQ(seen.last_fate.sample, sample);
+	CHECK_EQ(seen.last_fate.age, age);
+	CHECK_EQ(seen.last_fate.outcome, GCPROF_FREED);
+}
+
+TEST(the_end_of_an_object_is_reported_by_its_address)
+{
+	static char objects[PLACES];
+	struct gcprof_provider *provider, *other;
+	struct gcprof_thread *thread = open_provider(&provider), *elsewhere;
+
+	check_freed(thread, objects, 5, 0, 0);
+	/* Nobody knows their samples: any ids will do. */
+	for (uint64_t i = 0; i < PLACES; i++)
+		CHECK_EQ(gcprof_placed(thread, i + 1, objects + i, 10 * i), 0);
+	/* Its memory was used again, and nobody said that it was freed. */
+	CHECK_EQ(gcprof_placed(thread, PLACES + 1, objects + 7, 10 * PLACES), 0);
+	check_freed(thread, objects + 7, 11 * PLACES, PLACES + 1, PLACES);
+	for (uint64_t i = 0; i < PLACES; i += 3) {
+		check_freed(thread, objects + i, 10 * i + 70, i == 7 ? 0 : i + 1, 70);
+		check_freed(thread, objects + i, 10 * i + 70, 0, 0);
+	}
+	check_freed(thread, objects + 1, 0, 2, 0);
+	check_freed(thread, objects + PLACES, 1, 0, 0);
+	/* Another heap may be at the same addresses. */
+	CHECK_EQ(gcprof_open(NULL, &other), 0);
+	CHECK_EQ(gcprof_thread_attach(other, NULL, &elsewhere), 0);
+	check_freed(elsewhere, objects + 2, 9, 0, 0);
+	CHECK_EQ(gcprof_placed(elsewhere, 99, objects + 2, 9), 0);
+	check_freed(thread, objects + 2, 30, 3, 10);
+	check_freed(elsewhere, objects + 2, 19, 99, 10);
+	close_provider(other, elsewhere);
+	close_provider(provider, thread);
+}
+
+/* Another thread may free the object, so the sample does not wait. */
+TEST(a_sample_with_an_address_is_reported_at_once)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing"), sample;
+
+	provider->options.no_batching = 0;
+	for (int i = 0; i < 100; i++) {
+		sample = gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
+		CHECK_EQ(gcprof_placed(thread, sample, &sample, 1), 0);
+		CHECK_EQ(seen.last_sample, sample);
+	}
+	CHECK(seen.batched > 50);
+	close_provider(provider, thread);
+}
+
+/* The samples are the parent's. */
+TEST(a_child_has_no_addresses)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	int status, object;
+	pid_t child;
+
+	CHECK_EQ(gcprof_placed(thread, 1, &object, 1), 0);
+	child = fork();
+	if (!child) {
+		gcprof_freed(thread, &object, 2);
+		_exit(seen.fates || gcprof_placed(thread, 2, &object, 1));
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	check_freed(thread, &object, 3, 1, 2);
 	close_provider(provider, thread);
 }
 

@@ -3,6 +3,7 @@
 /*
  *	contract typed COUNT	types are known with the allocation, after it, or never
  *	contract freed COUNT	objects are freed but for one in four of the samples
+ *	contract addresses COUNT	likewise, by address, all objects and by another thread
  *	contract two COUNT	another provider is preloaded: agent.c
  *	contract whole|callers|managed COUNT	the program knows its frames
  *	contract cycles COUNT	concurrent cycles with two pauses each, and names of its own
@@ -11,6 +12,7 @@
  */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,59 @@ static void freed(uint64_t count)
 			gcprof_outcomes(thread, &fate, 1);
 	}
 	printf("{\"counted\":%" PRIu64 "}\n", 64 * count);
+}
+
+/* --- objects that another thread frees, which knows their addresses only --- */
+
+enum { ROUND = 800 };
+
+static void *objects[ROUND];
+static uint64_t allocated;
+static pthread_barrier_t turn;
+
+static void *free_objects(void *context)
+{
+	struct gcprof_thread *own;
+
+	if (gcprof_thread_attach(provider, NULL, &own))
+		abort();
+	for (uint64_t rounds = *(uint64_t *)context / ROUND; rounds; rounds--) {
+		pthread_barrier_wait(&turn);
+		for (int i = 0; i < ROUND; i++) {
+			if (i % 4 == 0)
+				continue;
+			gcprof_freed(own, objects[i], allocated);
+			free(objects[i]);
+		}
+		pthread_barrier_wait(&turn);
+	}
+	gcprof_thread_detach(own);
+	return NULL;
+}
+
+static void addresses(uint64_t count)
+{
+	uint64_t type = gcprof_type(provider, "placed"), sample;
+	pthread_t other;
+
+	pthread_barrier_init(&turn, NULL, 2);
+	if (pthread_create(&other, NULL, free_objects, &count))
+		abort();
+	for (uint64_t i = 0; i < count; i++) {
+		void **object = &objects[i % ROUND];
+
+		*object = malloc(64);
+		allocated += 64;
+		sample = gcprof_alloc(thread, 64, type, GCPROF_SAMPLE_MANUAL);
+		if (sample && gcprof_placed(thread, sample, *object, allocated))
+			abort();
+		if ((i + 1) % ROUND)
+			continue;
+		pthread_barrier_wait(&turn);
+		pthread_barrier_wait(&turn);
+	}
+	pthread_join(other, NULL);
+	printf("{\"placed\":%" PRIu64 "}\n", 64 * count);
 }
 
 /* Both see the same thread, and give the same numbers. */
@@ -237,6 +292,8 @@ int main(int argc, char **argv)
 		typed(count);
 	else if (!strcmp(what, "freed"))
 		freed(count);
+	else if (!strcmp(what, "addresses"))
+		addresses(count / ROUND * ROUND);
 	else if (!strcmp(what, "two"))
 		two(count);
 	else if (!strcmp(what, "whole"))
