@@ -364,6 +364,50 @@ TEST(report_text_says_why_samples_came_less_often)
 		     "an allocation sample every 0.98 KiB on average\n");
 }
 
+/* A runtime without probes, and two providers whose samples have these periods; 0: none. */
+static void check_periods(const uint64_t periods[3], const char *expected)
+{
+	/* The runtime was found after the first provider. */
+	static const uint64_t places[3] = {1, 0, 2}, providers[3] = {0, 1, 3};
+	static const char *const names[3] = {"go", "agent", "toy"};
+	struct report_options options = {.width = 100};
+	struct synthetic synthetic;
+	struct model *model;
+	char *printed;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 0; i < 3; i++) {
+		PUT(&synthetic, runtime, .process = 1,
+		    .name = synthetic_string(&synthetic, names[i]), .provider = providers[i]);
+		for (uint64_t sample = 1; sample < 10 && periods[i]; sample++)
+			PUT(&synthetic, alloc, .time = 1200 + 10 * i + sample, .thread = 1,
+			    .sample = sample | places[i] << 44, .size = 64,
+			    .period = periods[i] * (1 + sample % 3));
+	}
+	synthetic_end(&synthetic, 3000);
+	model = synthetic_model(&synthetic);
+	printed = print(model, &options);
+	if (!strstr(printed, expected))
+		test_fail(__FILE__, __LINE__, "no \"%s\" in %s", expected, printed);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_EQ(model->runtimes[i].period, periods[i]);
+	free(printed);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
+TEST(report_text_gives_the_period_of_each_provider)
+{
+	check_periods((uint64_t[]){4096, 1024, 2048}, "an allocation sample every 4.00 KiB (go) or "
+						      "1.00 KiB (agent) or 2.00 KiB (toy), at\n"
+						      "  times every 12.0 KiB\n");
+	check_periods((uint64_t[]){0, 1024, 2048},
+		      "every 1.00 KiB (agent) or 2.00 KiB (toy), at times every\n  6.00 KiB\n");
+	check_periods((uint64_t[]){0, 0, 512}, "every 512 B, at times every 1.50 KiB\n");
+	check_periods((uint64_t[]){512, 512, 512}, "every 512 B, at times every 1.50 KiB\n");
+}
+
 TEST(units_have_three_digits)
 {
 	CHECK_STR(unit_bytes(0).text, "0 B");

@@ -114,6 +114,7 @@ struct model_entry {
 struct model_runtime {
 	uint64_t process, pid;
 	uint64_t provider; /* number within the process, from 1; 0: a runtime without probes */
+	uint64_t period;   /* the shortest of its samples; 0: none */
 	const char *name, *version; /* not NULL */
 	const char *note;           /* what its sampler misses; NULL: nothing */
 	bool unsampled;             /* no samples of it here; `note` says why */

@@ -119,6 +119,8 @@ json_t *json_runtimes(const struct model *model)
 		json_put(row, "version", json_name(runtime->version));
 		json_put(row, "note", json_name(runtime->note));
 		json_put(row, "provider", json_count(runtime->provider));
+		json_put(row, "period",
+			 runtime->period ? json_count(runtime->period) : json_null());
 		json_put(row, "unsampled", json_boolean(runtime->unsampled));
 		json_array_append_new(array, row);
 	}

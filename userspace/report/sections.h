@@ -47,6 +47,9 @@ const char *section_reason(unsigned reason);
 void section_command(const struct page *page, enum style style, int indent,
 		     const struct model_run *run);
 
+/* Prints the timer's rate, and each provider's sampling period. */
+void section_sampling(const struct section *section);
+
 /* The state of a stream; NULL: no such stream. */
 const struct model_stream *section_stream(const struct section *section, const char *name);
 

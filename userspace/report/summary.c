@@ -136,30 +136,6 @@ static void print_pauses(const struct section *section)
 			       i + 1 == PAUSES_SHOWN && i + 1 < run->n_paused ? " and later" : "");
 }
 
-static void print_sampling(const struct section *section)
-{
-	const struct model_alloc *alloc = &section->model->alloc;
-	const struct model_cpu *cpu = &section->model->cpu;
-	char timer[80] = "no timer", rarely[80] = " on average";
-
-	if (section->model->run.frequency)
-		snprintf(timer, sizeof(timer), "timer %" PRIu64 " Hz%s",
-			 section->model->run.frequency,
-			 cpu->records < cpu->samples ? ", later reduced to limit the cost" : "");
-	if (!alloc->period) {
-		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", timer);
-		return;
-	}
-	if (alloc->period_max > alloc->period &&
-	    strcmp(unit_bytes((double)alloc->period_max).text,
-		   unit_bytes((double)alloc->period).text) != 0)
-		snprintf(rarely, sizeof(rarely), ", at times every %s%s",
-			 unit_bytes((double)alloc->period_max).text,
-			 alloc->period_changes ? " to limit the cost" : "");
-	page_paragraph(section->page, STYLE_PLAIN, 2, "%s; an allocation sample every %s%s", timer,
-		       unit_bytes((double)alloc->period).text, rarely);
-}
-
 static void print_filter(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -296,7 +272,7 @@ int section_head(const struct section *section)
 	print_merged(section);
 	if (section->model->filter)
 		print_filter(section);
-	print_sampling(section);
+	section_sampling(section);
 	print_runtimes(section);
 	print_missing_streams(section);
 	print_unasked_streams(section);

@@ -188,7 +188,8 @@ static int count_sample(struct samples *samples, const struct record_alloc *reco
 		alloc->period_min = record->period;
 	if (record->period > alloc->period_max)
 		alloc->period_max = record->period;
-	return 0;
+	return runtimes_sampled(&samples->world->runtimes, sample->process, record->sample,
+				record->period);
 }
 
 /* Unfreed bytes are a value at a point in time. */

@@ -6,14 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../util/id_map.h"
 #include "../model.h"
 #include "arena.h"
 #include "tasks.h"
 #include "tree.h"
 
+enum { PLACE_SHIFT = 44, PLACES = 16 }; /* of a provider in its samples' ids: FORMAT.md */
+
 void runtimes_free(struct runtimes *runtimes)
 {
 	free(runtimes->rows);
+	free(runtimes->periods);
+	id_map_free(runtimes->index);
 }
 
 int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
@@ -42,6 +47,73 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
 	};
 	return 0;
+}
+
+/* The row of this provider, perhaps new; NULL: no memory. */
+static struct provider_period *find_period(struct runtimes *runtimes, uint64_t process,
+					   uint64_t place)
+{
+	struct provider_period *last = runtimes->periods + runtimes->last;
+	uint32_t *number;
+
+	/* Samples of a provider mostly follow each other. */
+	if (runtimes->n_periods && last->process == process && last->place == place)
+		return last;
+	if (!runtimes->index)
+		runtimes->index = id_map_create();
+	number = runtimes->index ? id_map_put(runtimes->index, process, place + 1) : NULL;
+	if (!number || array_reserve(&runtimes->periods, &runtimes->periods_capacity,
+				     runtimes->n_periods, sizeof(*last)) < 0)
+		return NULL;
+	if (!*number) {
+		*number = (uint32_t)++runtimes->n_periods;
+		runtimes->periods[*number - 1] =
+			(struct provider_period){process, place, UINT64_MAX, false};
+	}
+	runtimes->last = *number - 1;
+	return &runtimes->periods[runtimes->last];
+}
+
+int runtimes_sampled(struct runtimes *runtimes, uint64_t process, uint64_t sample, uint64_t period)
+{
+	struct provider_period *row =
+		find_period(runtimes, process, sample >> PLACE_SHIFT & (PLACES - 1));
+
+	if (!row)
+		return -ENOMEM;
+	if (period < row->period)
+		row->period = period;
+	return 0;
+}
+
+/* NULL: it has no samples. */
+static struct provider_period *period_at(const struct runtimes *runtimes, uint64_t process,
+					 uint64_t provider)
+{
+	uint32_t number = runtimes->index ? id_map_get(runtimes->index, process, provider) : 0;
+
+	return number ? &runtimes->periods[number - 1] : NULL;
+}
+
+/* Samples of a runtime without probes have the number that no provider of the process has. */
+static void fill_periods(const struct runtimes *runtimes, struct model_runtime *rows)
+{
+	struct provider_period *period;
+
+	for (size_t i = 0; i < runtimes->count; i++) {
+		period = rows[i].provider ? period_at(runtimes, rows[i].process, rows[i].provider)
+					  : NULL;
+		if (!period)
+			continue;
+		rows[i].period = period->period;
+		period->named = true;
+	}
+	for (size_t i = 0; i < runtimes->count; i++)
+		for (uint64_t provider = 1; provider <= PLACES && !rows[i].provider; provider++) {
+			period = period_at(runtimes, rows[i].process, provider);
+			if (period && !period->named)
+				rows[i].period = period->period;
+		}
 }
 
 /* Is the function in the list, without its arguments or the name of a nested function? "VM_G1*" is
@@ -86,6 +158,7 @@ int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, 
 		if (!row->program)
 			row->program = process && process->name ? process->name : "?";
 	}
+	fill_periods(runtimes, model->runtimes);
 	model->n_runtimes = runtimes->count;
 	return 0;
 }

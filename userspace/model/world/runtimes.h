@@ -3,18 +3,29 @@
 #ifndef GCPROF_MODEL_RUNTIMES_H
 #define GCPROF_MODEL_RUNTIMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../../profile/record.h"
 
+struct id_map;
 struct model;
 struct model_runtime;
 struct tasks;
 struct tree;
 
+/* The shortest period of a provider's samples. */
+struct provider_period {
+	uint64_t process, place, period; /* place: the provider's number in its process, minus 1 */
+	bool named;                      /* there is a row of this provider */
+};
+
 struct runtimes {
 	struct model_runtime *rows;
 	size_t count, capacity;
+	struct provider_period *periods;
+	size_t n_periods, periods_capacity, last; /* last: of the latest sample */
+	struct id_map *index;                     /* {process, place + 1} -> number, from 1 */
 };
 
 void runtimes_free(struct runtimes *runtimes);
@@ -22,6 +33,9 @@ void runtimes_free(struct runtimes *runtimes);
 /* 0, -EBADMSG, -ENOMEM. */
 int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
 		    const struct record_runtime *record);
+
+/* A sample of the process with this id and period. 0 or -ENOMEM. */
+int runtimes_sampled(struct runtimes *runtimes, uint64_t process, uint64_t sample, uint64_t period);
 
 /* Kind of work that this function and all its callees do. */
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
