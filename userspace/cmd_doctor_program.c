@@ -23,6 +23,9 @@
 /* For a runtime that needs its own stack walker. */
 #define STACKS_KEY "stacks"
 
+#define PAUSES_KEY "pauses"
+#define CYCLES_KEY "cycles"
+
 /* For one whose agent reports what its places do not. */
 #define SAMPLES_KEY "samples"
 #define FREED_KEY   "freed"
@@ -47,14 +50,14 @@ static const struct shown {
 } streams[] = {
 	{PLACE_SAMPLE, SAMPLES_KEY, "allocation samples with stacks", {VALUE_NONE}},
 	{PLACE_FREED, FREED_KEY, "the end of sampled objects: survival, live heap", {VALUE_NONE}},
-	{PLACE_PAUSE_BEGIN, "pauses", "pauses", {VALUE_NONE}},
+	{PLACE_PAUSE_BEGIN, PAUSES_KEY, "pauses", {VALUE_NONE}},
 	{PLACE_REASON, "reasons", "causes of collections", {VALUE_REASON}},
 	{PLACE_POOL_AFTER,
 	 "sizes",
 	 "sizes of the heap before and after",
 	 {VALUE_BEFORE, VALUE_USED}},
 	{PLACE_REPORTS, "live", "bytes that cycles find alive", {VALUE_LIVE}},
-	{PLACE_CYCLE_BEGIN, "cycles", "cycles of concurrent collectors", {VALUE_NONE}},
+	{PLACE_CYCLE_BEGIN, CYCLES_KEY, "cycles of concurrent collectors", {VALUE_NONE}},
 };
 
 static bool has_value(const struct runtime_place *place, const struct shown *stream)
@@ -114,6 +117,29 @@ static json_t *streams_of(const struct file *file)
 	return all;
 }
 
+/* What a file with gcprof's probes reports. */
+static json_t *probed_streams_of(const struct file *file)
+{
+	static const struct {
+		enum probe_number probe;
+		const char *key;
+	} rows[] = {{PROBE_sample, SAMPLES_KEY},
+		    {PROBE_fate, FREED_KEY},
+		    {PROBE_freed, FREED_KEY},
+		    {PROBE_gc_begin, PAUSES_KEY},
+		    {PROBE_cycle_begin, CYCLES_KEY}};
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool has = json_is_true(json_object_get(all, rows[i].key));
+
+		for (uint32_t j = 0; j < file->facts.n_sites; j++)
+			has |= file->sites[j].place.probe == rows[i].probe;
+		json_object_set_new(all, rows[i].key, json_boolean(has));
+	}
+	return all;
+}
+
 static json_t *writes_of(const struct file *file)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
@@ -145,9 +171,10 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 	if (!runtime && !file->facts.n_sites)
 		return;
 	if (!runtime) {
-		json_array_append_new(
-			preview->found,
-			json_pack("{s:s, s:i}", "path", path, "probes", (int)file->facts.n_sites));
+		json_array_append_new(preview->found,
+				      json_pack("{s:s, s:i, s:o}", "path", path, "probes",
+						(int)file->facts.n_sites, "records",
+						probed_streams_of(file)));
 		return;
 	}
 	unsampled = mapping ? doctor_unreadable(preview->opener, file, mapping) : NULL;
@@ -291,9 +318,11 @@ static void print_row(const json_t *row)
 	putchar('\n');
 	if (!runtime) {
 		places = json_integer_value(json_object_get(row, "probes"));
-		snprintf(text, sizeof(text), "gcprof's own, %d place%.1s: everything", (int)places,
+		snprintf(text, sizeof(text), "gcprof's own, %d place%.1s", (int)places,
 			 plural((uint64_t)places, "[|s]").text);
 		print_line("probes", text);
+		print_streams(json_object_get(row, "records"), true, "recorded");
+		print_streams(json_object_get(row, "records"), false, "not");
 		return;
 	}
 	version = json_string_value(json_object_get(row, "version"));

@@ -225,6 +225,7 @@ static int start_child(struct recording *recording, char **words)
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
+	bool probed;                    /* a file has gcprof's own probes */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version */
 };
 
@@ -240,6 +241,7 @@ static void search_file(void *context, const char *path, int fd)
 		sites = attach_file_now(session_probes(recording->session), file, &problem);
 	if (file && !search->runtime[0])
 		runtime_describe(&file->facts.runtime, search->runtime);
+	search->probed |= sites > 0 && !runtime_get(file->facts.runtime.runtime);
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
 	if (file)
 		unwinder_expect(recording->unwinder, file->id);
@@ -279,10 +281,13 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	struct probe_search search = {.recording = recording};
 	char why_not[256], none[128];
 
-	snprintf(none, sizeof(none), "%s in %%s or its libraries%s",
-		 recording_no_runtime(recording),
-		 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
 	recording_leave_libraries(libraries, search_file, &search);
+	if (search.probed)
+		snprintf(none, sizeof(none), "%%s has gcprof's probes, but none for this");
+	else
+		snprintf(none, sizeof(none), "%s in %%s or its libraries%s",
+			 recording_no_runtime(recording),
+			 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
 	if (recording->agent.fd > 0)
 		search_file(&search, recording->agent.path, recording->agent.fd);
 	snprintf(why_not, sizeof(why_not),

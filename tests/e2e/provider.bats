@@ -82,6 +82,17 @@ outside() { # AMOUNT
 	same function "$(jq -r '[.functions[] | select(.name == "main" and .alloc_total_bytes > 0)] | length' emitter.json)" 1
 }
 
+@test "what a program of tier 1 does not report, and why" {
+	grep 'recorded .* no gc' emitter.log
+	"$GCPROF" report emitter.data >emitter.txt
+	grep -F "not recorded: gc (emitter has gcprof's probes, but none for this)" emitter.txt
+	"$GCPROF" doctor ./emitter >doctor.txt
+	same probes "$(sed '1d;$d; s/  */ /g' doctor.txt | paste -sd,)" \
+		" probes gcprof's own, 2 places, recorded allocation samples with stacks, not the end of sampled objects: survival, live heap, pauses, cycles of concurrent collectors"
+	"$GCPROF" doctor ./toy >doctor.txt
+	same 'a library that has all' "$(grep -c '^  not' doctor.txt)" 0
+}
+
 @test "another profiler has the same samples by OpenTelemetry's contract: bytes, and what is freed" {
 	command -v bpftrace >/dev/null || skip 'there is no bpftrace'
 	# Where it can attach to a probe at all.

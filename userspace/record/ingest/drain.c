@@ -293,13 +293,14 @@ static int drain_rings(struct drain *drain, uint64_t now)
 static int drain_streams(struct drain *drain)
 {
 	const char *runtime = drain->arrival.runtime;
-	char why_not[RUNTIME_TEXT_MAX + 32];
+	char why_not[RUNTIME_TEXT_MAX + 64];
 
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
 	snprintf(why_not, sizeof(why_not),
-		 runtime[0] ? "%s reports none" : "the probes are incomplete", runtime);
+		 runtime[0] ? "%s reports none" : "it has gcprof's probes, but none for this",
+		 runtime);
 	if (!session_probes_attached(drain->parts.session, why_not))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
