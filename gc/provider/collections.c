@@ -246,6 +246,7 @@ void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reaso
 	if (!c->stop_cycle) {
 		c->stop_cycle = c->cycle;
 		c->stop_begin = now;
+		c->stop_reason = reason;
 		summary->stop_summed = true;
 	}
 	summary->summed = is_summed(provider);
@@ -293,7 +294,8 @@ void gcprof_stop_end(struct gcprof_thread *thread)
 	struct collection *c = &provider->collection;
 
 	if (summary->stop_summed)
-		add(provider, GCPROF_GC_STOPS, 0, c->stop_begin, summary->stop_end - c->stop_begin);
+		add(provider, GCPROF_GC_STOPS, c->stop_reason, c->stop_begin,
+		    summary->stop_end - c->stop_begin);
 	summary->stop_summed = summary->summed = false;
 	c->stop_cycle = 0;
 }

@@ -38,10 +38,11 @@ struct collection {
 	uint64_t cycle; /* number of collections so far */
 	uint64_t begin;
 	uint32_t kind, reason;
-	uint32_t name;       /* number of the program's own name for the kind; 0: none */
-	uint32_t phase;      /* enum gcprof_phase, in force */
-	uint64_t stop_cycle; /* cycle of the first one in this stop; 0: none */
-	uint64_t stop_begin; /* its begin */
+	uint32_t name;        /* number of the program's own name for the kind; 0: none */
+	uint32_t phase;       /* enum gcprof_phase, in force */
+	uint64_t stop_cycle;  /* cycle of the first one in this stop; 0: none */
+	uint64_t stop_begin;  /* its begin */
+	uint32_t stop_reason; /* its reason */
 };
 
 struct gcprof_provider {

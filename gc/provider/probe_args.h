@@ -157,7 +157,8 @@ struct gcprof_gc_stats {
 /*
  * One entry of the array that `gc_summary` points to: collections of one kind and reason. An entry
  * of kind GCPROF_GC_STOPS sums the stops whose collections are all in sums, each from the beginning
- * of its first collection to the end of its last.
+ * of its first collection to the end of its last. Its reason is that of the first collection; 0:
+ * unknown.
  */
 struct gcprof_gc_sums {
 	uint32_t kind;   /* enum gcprof_gc_kind, or GCPROF_GC_STOPS: the figures of gc_end are 0 */

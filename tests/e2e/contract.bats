@@ -117,6 +117,8 @@ cycles_are_named() {
 	cycles_are_named
 	same last "$(ask '.gc.cycles.rows[-1] | [.name, .reason, .unfinished, .heap_before_bytes] | tojson')" '[null,"explicit",true,null]'
 	same reasons "$(ask '[.gc.named_reasons[] | [.name, .count]] | sort | tojson')" '[["allocation stall",60],["heap has grown",20]]'
+	# The last one.
+	same requests "$(ask .gc.requests)" 1
 	same lost "$(ask '[.streams[].lost] | add')" 0
 	"$GCPROF" report --gc >text
 	grep -E 'concurrent mark +(allocat.* stall|heap has grown) +8.00 MiB +6.00 MiB +4.00 MiB +2, ' text

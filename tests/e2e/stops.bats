@@ -16,3 +16,15 @@ load common
 	"$GCPROF" report | tee text
 	grep -qE '^ +all, as stops +[0-9,]+ ' text
 }
+
+@test "what a program requests is counted by the request, however many collections that takes" {
+	need_root
+	gcc -O1 -std=gnu11 -I"$ROOT/gc" "$BATS_TEST_DIRNAME/programs/asks.c" "$BUILD/libgcprof-gc.a" \
+		"$BUILD/libgcprof-provider.a" -lm -lpthread -o asks
+	for ceiling in 100 0; do
+		GCPROF_GC_CEILING=$ceiling record --max-overhead off -- ./asks 4000 70 900
+		same requests "$(ask .gc.requests)" 4970
+		# A full one is also a minor one, and a step may be.
+		holds '.gc.reasons.explicit.count >= 5040'
+	done
+}

@@ -206,8 +206,11 @@ TEST(doubtful_figures_are_called_so)
 	model.alloc.samples = 0;
 	CHECK(!says(&model, "few_samples", ""));
 	model.gc.reasons[4].count = 3;
+	model.gc.requests = 2;
 	model.gc.reasons[4].total_ns = second;
-	CHECK(says(&model, "explicit_collections", "requested 3 collections"));
+	CHECK(says(&model, "explicit_collections", "requested 2 collections"));
+	model.gc.requests_missing = true;
+	CHECK(says(&model, "explicit_collections", "requested up to 3 collections"));
 	model.gc.stop_max_ns = 50000000;
 	model.gc.stop_ns = 90000000;
 	CHECK(says(&model, "slow_stops", "at most 50.0 ms"));

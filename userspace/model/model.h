@@ -151,6 +151,8 @@ struct model_gc {
 	struct {
 		uint64_t count, total_ns;
 	} reasons[GC_REASONS];            /* by reason, as numbered in gc_begin */
+	uint64_t requests;                /* stops and cycles that the program requested */
+	bool requests_missing;            /* there may be more: some reasons are unknown */
 	struct model_named_pauses *named; /* pauses by the runtimes' own names; included above */
 	size_t n_named;
 	struct model_named_reason *named_reasons; /* most time first; not in `reasons` */

@@ -292,15 +292,18 @@ static bool find_stalled_calls(const struct model *model, struct words *words)
 
 static bool find_explicit(const struct model *model, struct words *words)
 {
-	uint64_t count = model->gc.reasons[GCPROF_REASON_EXPLICIT].count;
+	bool most = model->gc.requests_missing;
+	/* A request may take several collections. */
+	uint64_t count = most ? model->gc.reasons[GCPROF_REASON_EXPLICIT].count
+			      : model->gc.requests;
 	double ns = (double)model->gc.reasons[GCPROF_REASON_EXPLICIT].total_ns;
 
 	if (!count || ns < 0.02 * wall_of(model))
 		return false;
 	fprintf(words->evidence,
-		"The program itself requested %s collection%s, which took %s (%s of wall time).",
-		unit_count(count).text, plural(count, "[|s]").text, unit_time(ns).text,
-		unit_percent(ns / wall_of(model)).text);
+		"The program itself requested %s%s collection%s, which took %s (%s of wall time).",
+		most ? "up to " : "", unit_count(count).text, plural(count, "[|s]").text,
+		unit_time(ns).text, unit_percent(ns / wall_of(model)).text);
 	fprintf(words->remedy, "Let the collector decide when to collect.");
 	return true;
 }

@@ -136,6 +136,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "unreachable_objects", json_count(gc->unreachable));
 	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
 	json_put(object, "reasons", json_reasons(gc));
+	json_put(object, "requests", gc->requests_missing ? json_null() : json_count(gc->requests));
 	json_put(object, "named_reasons", json_named_reasons(gc));
 	json_put(object, "areas", json_areas(model));
 	json_put(object, "utilisation", json_utilisation(gc));

@@ -117,6 +117,18 @@ static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, ui
 	return 0;
 }
 
+/* A request may take several collections, all in one stop. A stop without one is part of a cycle.
+ */
+static void note_request(struct cycles *cycles, struct thread *thread,
+			 const struct long_pause *pause)
+{
+	if (pause->reason != GCPROF_REASON_EXPLICIT || pause->kind == GCPROF_GC_STOP ||
+	    thread->stop.requested)
+		return;
+	thread->stop.requested = true;
+	cycles->world->model->gc.requests++;
+}
+
 /* Extends the stop that the pause belongs to, or starts a new one. */
 static int note_stop(struct cycles *cycles, struct thread *thread, const struct open_gc *open,
 		     uint64_t end)
@@ -129,8 +141,11 @@ static int note_stop(struct cycles *cycles, struct thread *thread, const struct 
 		return 0;
 	if (same && end > thread->stop.begin) {
 		cycles->stops.ns[thread->stop.index] = end - thread->stop.begin;
+		note_request(cycles, thread, pause);
 		return 0;
 	}
+	thread->stop.requested = false;
+	note_request(cycles, thread, pause);
 	thread->stop.heap = pause->heap;
 	thread->stop.number = open->stop;
 	thread->stop.begin = pause->begin;
@@ -303,6 +318,14 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 	raise_to(&gc->nursery_bytes, record->nursery_max);
 }
 
+/* Earlier writers did not know the reasons of stops. */
+static void sum_requests(struct model_gc *gc, const struct record_gc_summary *record)
+{
+	if (record->reason == GCPROF_REASON_EXPLICIT)
+		gc->requests += record->count;
+	gc->requests_missing |= !record->reason;
+}
+
 static void sum_window(struct cycles *cycles, const struct record_gc_summary *record)
 {
 	struct window *window = timeline_at(&cycles->world->timeline, record->time);
@@ -371,8 +394,11 @@ int cycles_summary(struct cycles *cycles, const struct event *event, struct coll
 	tasks_find_process(&cycles->world->tasks, thread->process)->markings +=
 		(uint32_t)record->cycles;
 	cycles->world->model->gc.major.cycles += record->cycles;
-	if (record->kind == GCPROF_GC_STOPS)
+	if (record->kind == GCPROF_GC_STOPS) {
+		if (event->selected)
+			sum_requests(&cycles->world->model->gc, record);
 		return 0;
+	}
 	*out = (struct collection){
 		.process = thread->process,
 		.pause_ns = record->total_ns,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../gc/provider/probe_args.h"
 #include "../world/arena.h"
 #include "../world/world.h"
 #include "cycles.h"
@@ -42,6 +43,7 @@ int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct
 	    (!record->unfinished && durations_add(&cycles->durations, record->span) < 0))
 		return -ENOMEM;
 	note_heap(world, record);
+	world->model->gc.requests += record->reason == GCPROF_REASON_EXPLICIT;
 	cycles->rows[cycles->count++] = (struct model_gc_cycle){
 		.start = record->time - record->span,
 		.duration_ns = record->span,

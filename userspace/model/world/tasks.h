@@ -45,8 +45,9 @@ struct thread {
 	} recent[RECENT_MAX]; /* ended collections, for samples that arrive late */
 	struct {
 		uint64_t heap, number, begin;
-		size_t index; /* of its duration, among all stops */
-	} stop;               /* stop of the last of these collections */
+		bool requested; /* one of them, so far, by the program */
+		size_t index;   /* of its duration, among all stops */
+	} stop;                 /* stop of the last of these collections */
 };
 
 struct process {
