@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/units.h"
 #include "synthetic_app.h"
+#include "../../userspace/model/world/runtimes.h"
 #include "synthetic_runtime.h"
 
 static char *print(const struct model *model, const struct report_options *options)
@@ -406,6 +407,19 @@ TEST(report_text_gives_the_period_of_each_provider)
 		      "every 1.00 KiB (agent) or 2.00 KiB (toy), at times every\n  6.00 KiB\n");
 	check_periods((uint64_t[]){0, 0, 512}, "every 512 B, at times every 1.50 KiB\n");
 	check_periods((uint64_t[]){512, 512, 512}, "every 512 B, at times every 1.50 KiB\n");
+}
+
+/* A name that was announced to an earlier recorder only. */
+TEST(what_has_no_name_has_the_number_of_its_provider)
+{
+	char text[40];
+
+	runtimes_unnamed("type", 7, text, sizeof(text));
+	CHECK_STR(text, "type 7");
+	runtimes_unnamed("code", (UINT64_C(1) << 44) + 7, text, sizeof(text));
+	CHECK_STR(text, "code 7 of provider 2");
+	runtimes_unnamed("type", (UINT64_C(1) << 48) - 1, text, sizeof(text));
+	CHECK_STR(text, "type 17592186044415 of provider 16");
 }
 
 TEST(units_have_three_digits)

@@ -89,9 +89,9 @@ static const char *name_unnamed(const struct world *world, const struct frame *f
 	char *name;
 
 	if (frame->runtime == RUNTIME_MANAGED) {
-		name = arena_alloc(arena, 32);
+		name = arena_alloc(arena, 40);
 		if (name)
-			snprintf(name, 32, "code %llu", (unsigned long long)frame->address);
+			runtimes_unnamed("code", frame->address, name, 40);
 		return name;
 	}
 	if (frame->runtime == RUNTIME_KERNEL)

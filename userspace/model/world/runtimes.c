@@ -3,6 +3,8 @@
 #include "runtimes.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,16 @@
 #include "tree.h"
 
 enum { PLACE_SHIFT = 44, PLACES = 16 }; /* of a provider in its samples' ids: FORMAT.md */
+
+void runtimes_unnamed(const char *what, uint64_t number, char *out, size_t size)
+{
+	unsigned place = number >> PLACE_SHIFT & (PLACES - 1);
+	int used = snprintf(out, size, "%s %" PRIu64, what,
+			    number & ((UINT64_C(1) << PLACE_SHIFT) - 1));
+
+	if (place && used > 0 && (size_t)used < size)
+		snprintf(out + used, size - (size_t)used, " of provider %u", place + 1);
+}
 
 void runtimes_free(struct runtimes *runtimes)
 {

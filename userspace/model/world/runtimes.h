@@ -37,6 +37,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 /* A sample of the process with this id and period. 0 or -ENOMEM. */
 int runtimes_sampled(struct runtimes *runtimes, uint64_t process, uint64_t sample, uint64_t period);
 
+/* Prints "type 1", or "type 1 of provider 2": something that has no name but a number. */
+void runtimes_unnamed(const char *what, uint64_t number, char *out, size_t size);
+
 /* Kind of work that this function and all its callees do. */
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
 

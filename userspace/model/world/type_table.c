@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* type_table.c: sums over the samples of each type. */
+#include "runtimes.h"
 #include "type_table.h"
 
 #include <errno.h>
@@ -145,7 +146,7 @@ static const char *find_name(const struct types *types, const struct tasks *task
 		return "unknown type";
 	name = arena_alloc(arena, 40);
 	if (name)
-		snprintf(name, 40, "type %llu", (unsigned long long)type->number);
+		runtimes_unnamed("type", type->number, name, 40);
 	return name;
 }
 
