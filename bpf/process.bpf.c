@@ -271,7 +271,7 @@ static __always_inline void process_renames(const struct task_struct *task, cons
 		return;
 	now = bpf_ktime_get_ns();
 	state->renamed = now;
-	/* Whoever reads what is mapped compares this before and after. */
+	/* The recorder compares this before and after it reads what is mapped. */
 	if (BPF_CORE_READ_BITFIELD(task, in_execve))
 		process_new_program(state->process, now);
 	if (state->flags & TASK_ACTIVE)

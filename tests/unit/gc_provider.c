@@ -325,7 +325,7 @@ TEST(the_end_of_an_object_is_reported_by_its_address)
 	/* Nobody knows their samples: any ids will do. */
 	for (uint64_t i = 0; i < PLACES; i++)
 		CHECK_EQ(gcprof_placed(thread, i + 1, objects + i, 10 * i), 0);
-	/* Its memory was used again, and nobody said that it was freed. */
+	/* Its memory was used again, without a report that it was freed. */
 	CHECK_EQ(gcprof_placed(thread, PLACES + 1, objects + 7, 10 * PLACES), 0);
 	check_freed(thread, objects + 7, 11 * PLACES, PLACES + 1, PLACES);
 	for (uint64_t i = 0; i < PLACES; i += 3) {
