@@ -9,6 +9,11 @@
 
 #define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
+#define PROFILE_PROVIDERS 16 /* in a process */
+#define PROVIDER_SHIFT                                                             \
+	44 /* in types, samples and heaps: bits of their provider's number minus 1 \
+	    */
+
 #define GENERATED_PATH "[jit]" /* path of modules with code generated at run time */
 
 /* Borrowed bytes: owned by the reader's chunk, or by the caller of the writer. */

@@ -14,13 +14,11 @@
 #include "tasks.h"
 #include "tree.h"
 
-enum { PLACE_SHIFT = 44, PLACES = 16 }; /* of a provider in its samples' ids: FORMAT.md */
-
 void runtimes_unnamed(const char *what, uint64_t number, char *out, size_t size)
 {
-	unsigned place = number >> PLACE_SHIFT & (PLACES - 1);
+	unsigned place = number >> PROVIDER_SHIFT & (PROFILE_PROVIDERS - 1);
 	int used = snprintf(out, size, "%s %" PRIu64, what,
-			    number & ((UINT64_C(1) << PLACE_SHIFT) - 1));
+			    number & ((UINT64_C(1) << PROVIDER_SHIFT) - 1));
 
 	if (place && used > 0 && (size_t)used < size)
 		snprintf(out + used, size - (size_t)used, " of provider %u", place + 1);
@@ -89,7 +87,7 @@ static struct provider_period *find_period(struct runtimes *runtimes, uint64_t p
 int runtimes_sampled(struct runtimes *runtimes, uint64_t process, uint64_t sample, uint64_t period)
 {
 	struct provider_period *row =
-		find_period(runtimes, process, sample >> PLACE_SHIFT & (PLACES - 1));
+		find_period(runtimes, process, sample >> PROVIDER_SHIFT & (PROFILE_PROVIDERS - 1));
 
 	if (!row)
 		return -ENOMEM;
@@ -121,7 +119,8 @@ static void fill_periods(const struct runtimes *runtimes, struct model_runtime *
 		period->named = true;
 	}
 	for (size_t i = 0; i < runtimes->count; i++)
-		for (uint64_t provider = 1; provider <= PLACES && !rows[i].provider; provider++) {
+		for (uint64_t provider = 1; provider <= PROFILE_PROVIDERS && !rows[i].provider;
+		     provider++) {
 			period = period_at(runtimes, rows[i].process, provider);
 			if (period && !period->named)
 				rows[i].period = period->period;

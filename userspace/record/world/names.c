@@ -225,7 +225,7 @@ int names_write(struct profile_writer *writer, uint64_t process, struct name_key
 			.process = process,
 			.name = text,
 			.version = file,
-			.provider = (key.number >> PROVIDER_SHIFT & (PROCESS_PROVIDERS - 1)) + 1};
+			.provider = (key.number >> PROVIDER_SHIFT & (PROFILE_PROVIDERS - 1)) + 1};
 	}
 	return profile_writer_put(writer, &record);
 }

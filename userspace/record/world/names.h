@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../profile/record.h"
+
 #define NAMES_BUDGET (32 << 20) /* bytes, of all tables in a recording */
 
-#define PROCESS_PROVIDERS 16
-#define PROVIDER_SHIFT    44 /* in a number, of its provider: see process_number() */
-#define PROVIDER_NONE     (PROCESS_PROVIDERS + 1) /* in the profile: of one that has no events */
+#define PROVIDER_NONE (PROFILE_PROVIDERS + 1) /* in the profile: of one that has no events */
 
 enum name_kind { NAME_TYPE = 1, NAME_CODE = 2, NAME_PROVIDER = 3, NAME_GC = 4 };
 

@@ -493,7 +493,7 @@ static uint64_t place_provider(struct process *process, uint8_t provider)
 
 	while (place < process->n_providers && process->providers[place] != provider)
 		place++;
-	if (place == PROCESS_PROVIDERS)
+	if (place == PROFILE_PROVIDERS)
 		place--;
 	else if (place == process->n_providers)
 		process->providers[process->n_providers++] = provider;

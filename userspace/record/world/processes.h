@@ -55,7 +55,7 @@ struct process {
 	bool numbered;     /* the program has assigned numbers: types, samples, code */
 	uint64_t programs; /* programs replaced by exec after they had assigned numbers */
 	/* As in events, in order of appearance; 0: locations in runtimes, and none. */
-	uint8_t providers[PROCESS_PROVIDERS];
+	uint8_t providers[PROFILE_PROVIDERS];
 	uint8_t n_providers;
 	uint64_t expects; /* since when its program should have loaded an agent, ns; 0: checked */
 	bool unsampled;   /* the profile says why this program has no samples */
