@@ -9,10 +9,9 @@
 
 #define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
+/* Types, samples and heaps have the number of their provider minus 1 in these bits. */
+#define PROVIDER_SHIFT    44
 #define PROFILE_PROVIDERS 16 /* in a process */
-#define PROVIDER_SHIFT                                                             \
-	44 /* in types, samples and heaps: bits of their provider's number minus 1 \
-	    */
 
 #define GENERATED_PATH "[jit]" /* path of modules with code generated at run time */
 
