@@ -8,7 +8,7 @@
  *
  * A thread in the first of them has a return address into the second on its stack. Stacks with one
  * of our programs show these addresses. Programs of other tracers at the same place count as
- * recording too: they are not the program's either.
+ * recording too, once they have a frame: they are not the program's either.
  */
 #include "own_code.h"
 
