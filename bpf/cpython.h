@@ -17,6 +17,7 @@ enum cpython_item {
 	/* The _PyCFrame on the C stack of the current activation; up to 3.12. */
 	CPYTHON_THREAD_CFRAME,
 	CPYTHON_THREAD_FRAME, /* the innermost frame; since 3.13 */
+	CPYTHON_THREAD_BASE,  /* a frame that calls the outermost; since 3.15 */
 	CPYTHON_CFRAME_FRAME, /* the innermost frame */
 	CPYTHON_CFRAME_PREVIOUS,
 	CPYTHON_FRAME_CODE,
@@ -36,6 +37,10 @@ enum cpython_item {
 
 #define CPYTHON_NONE    0xffff /* for items that the version lacks */
 #define CPYTHON_OWNER_C 3
+
+/* How much of a frame and of a code object the walker reads. */
+#define CPYTHON_FRAME_WORDS 10
+#define CPYTHON_CODE_WORDS  18
 
 /* Offsets that are the same in all versions. */
 #define CPYTHON_TYPE          8  /* in all objects */

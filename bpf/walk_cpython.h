@@ -24,8 +24,6 @@
 
 #define CPYTHON_THREADS_MAX 1024 /* steps of a search */
 #define CPYTHON_FRAMES_MAX  4096 /* read while looking for an activation */
-#define CPYTHON_FRAME_WORDS 10
-#define CPYTHON_CODE_WORDS  18
 
 struct walk_cpython {
 	struct cpython_layout layout;
@@ -158,7 +156,8 @@ static inline int cpython_function(struct walk_cpython *walk)
 {
 	uint64_t begin;
 
-	walk->code = cpython_frame_part(walk, CPYTHON_FRAME_CODE);
+	/* Since 3.14 the low bits of the pointer tell how it is counted. */
+	walk->code = cpython_frame_part(walk, CPYTHON_FRAME_CODE) & ~UINT64_C(7);
 	if (!walk->code ||
 	    cpython_read(walk->code_words, CPYTHON_CODE_WORDS * sizeof(uint64_t), walk->code) ||
 	    walk->code_words[CPYTHON_TYPE / sizeof(uint64_t)] !=
@@ -212,6 +211,9 @@ static inline int cpython_next(struct walk_cpython *walk, uint64_t *address)
 		return cpython_fail(walk, STACK_MANAGED_TORN);
 	walk->frame = cpython_frame_part(walk, CPYTHON_FRAME_PREVIOUS);
 	if (is_owned && cpython_byte(walk, CPYTHON_FRAME_OWNER) == CPYTHON_OWNER_C) {
+		/* Every activation has a caller then, but for the base frame, which is none. */
+		if (!walk->frame && walk->layout.at[CPYTHON_THREAD_BASE] != CPYTHON_NONE)
+			return 0;
 		*address = frame;
 		if (walk->count >= MANAGED_DEPTH_MAX - 1)
 			walk->frame = 0;

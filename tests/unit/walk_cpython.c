@@ -41,6 +41,7 @@ static void make_interpreter(bool owned)
 	memset(&walk, 0, sizeof(walk));
 	memcpy(walk.layout.at, at, sizeof(at));
 	walk.layout.at[owned ? CPYTHON_THREAD_CFRAME : CPYTHON_THREAD_FRAME] = CPYTHON_NONE;
+	walk.layout.at[CPYTHON_THREAD_BASE] = CPYTHON_NONE;
 	walk.layout.at[owned ? CPYTHON_FRAME_ENTRY : CPYTHON_FRAME_OWNER] = CPYTHON_NONE;
 	walk.layout.runtime = RUNTIME;
 	walk.layout.code_type = TYPE;
@@ -177,6 +178,29 @@ TEST(later_ones_end_with_their_activation)
 	CHECK_EQ(walk.instruction, 0);
 	CHECK_EQ(cpython_next(&walk, &address), 1);
 	CHECK_EQ(address, MEMORY + frame_at(1));
+	CHECK_EQ(cpython_next(&walk, &address), -1);
+	CHECK_EQ(walk.quality, 0);
+}
+
+TEST(a_pointer_with_flags_is_a_code_object_and_the_base_frame_ends_the_walk)
+{
+	uint64_t address;
+
+	make_interpreter(true);
+	walk.layout.at[CPYTHON_THREAD_BASE] = 48;
+	put(THREAD + 40, MEMORY + frame_at(0));
+	put_frame(0, 4, false, true);
+	put(frame_at(0) + 32, (MEMORY + CODE) | 1);
+	put_frame(1, 0, true, true);
+	put_frame(2, 0, true, true);
+	put(frame_at(2) + 48, 0);
+	CHECK(search(77));
+	cpython_begin(&walk);
+	CHECK_EQ(cpython_next(&walk, &address), 2);
+	CHECK_EQ(walk.code, MEMORY + CODE);
+	CHECK_EQ(walk.instruction, 4);
+	CHECK_EQ(cpython_next(&walk, &address), 1);
+	CHECK_EQ(cpython_next(&walk, &address), 0);
 	CHECK_EQ(cpython_next(&walk, &address), -1);
 	CHECK_EQ(walk.quality, 0);
 }

@@ -46,7 +46,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 }
 
 #define WITH_AGENT "allocations are sampled with --agent python"
-#define VERSIONS   "its functions are known of 3.11, 3.12 and 3.13 with a global lock"
+#define VERSIONS   "its functions are known of 3.11 to 3.15 with a global lock"
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {

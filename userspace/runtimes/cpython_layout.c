@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cpython_layout.c: layouts of Python interpreter structures, by version. */
 /*
- * One row per version, each compared with that version's headers and run. Later versions have part
- * of this at the start of _PyRuntime, for debuggers. That part also tells about builds without the
- * global lock, in which objects have a different header.
+ * Up to 3.12 there is a row of offsets per version, compared with that version's headers and run.
+ * Since 3.13 _PyRuntime begins with a table of them, for debuggers (_Py_DebugOffsets). Debug builds
+ * have others than release builds. The rows then have the positions of the items in that table,
+ * which differ between versions, too.
  */
 #include "cpython_layout.h"
 
@@ -11,10 +12,14 @@
 
 #include "find.h"
 
-static const struct row {
+#define WORD sizeof(uint64_t)
+
+struct row {
 	uint32_t version; /* the first two numbers, one byte each */
 	uint16_t at[CPYTHON_ITEMS];
-} rows[] = {
+};
+
+static const struct row rows[] = {
 	{0x030b,
 	 {[CPYTHON_INTERPRETERS] = 40,
 	  [CPYTHON_INTERPRETER_NEXT] = 0,
@@ -23,6 +28,7 @@ static const struct row {
 	  [CPYTHON_THREAD_ID] = 152,
 	  [CPYTHON_THREAD_CFRAME] = 56,
 	  [CPYTHON_THREAD_FRAME] = CPYTHON_NONE,
+	  [CPYTHON_THREAD_BASE] = CPYTHON_NONE,
 	  [CPYTHON_CFRAME_FRAME] = 8,
 	  [CPYTHON_CFRAME_PREVIOUS] = 16,
 	  [CPYTHON_FRAME_CODE] = 32,
@@ -45,6 +51,7 @@ static const struct row {
 	  [CPYTHON_THREAD_ID] = 136,
 	  [CPYTHON_THREAD_CFRAME] = 56,
 	  [CPYTHON_THREAD_FRAME] = CPYTHON_NONE,
+	  [CPYTHON_THREAD_BASE] = CPYTHON_NONE,
 	  [CPYTHON_CFRAME_FRAME] = 0,
 	  [CPYTHON_CFRAME_PREVIOUS] = 8,
 	  [CPYTHON_FRAME_CODE] = 0,
@@ -59,36 +66,78 @@ static const struct row {
 	  [CPYTHON_CODE_BYTECODE] = 192,
 	  [CPYTHON_TEXT_ASCII] = 40,
 	  [CPYTHON_TEXT_WIDE] = 56}},
-	{0x030d,
-	 {[CPYTHON_INTERPRETERS] = 632,
-	  [CPYTHON_INTERPRETER_NEXT] = 7264,
-	  [CPYTHON_THREADS] = 7344,
-	  [CPYTHON_THREAD_NEXT] = 8,
-	  [CPYTHON_THREAD_ID] = 152,
-	  [CPYTHON_THREAD_CFRAME] = CPYTHON_NONE,
-	  [CPYTHON_THREAD_FRAME] = 72,
-	  [CPYTHON_CFRAME_FRAME] = CPYTHON_NONE,
-	  [CPYTHON_CFRAME_PREVIOUS] = CPYTHON_NONE,
-	  [CPYTHON_FRAME_CODE] = 0,
-	  [CPYTHON_FRAME_PREVIOUS] = 8,
-	  [CPYTHON_FRAME_INSTRUCTION] = 56,
-	  [CPYTHON_FRAME_ENTRY] = CPYTHON_NONE,
-	  [CPYTHON_FRAME_OWNER] = 70,
-	  [CPYTHON_CODE_LINE] = 68,
-	  [CPYTHON_CODE_FILE] = 112,
-	  [CPYTHON_CODE_NAME] = 128,
-	  [CPYTHON_CODE_TABLE] = 136,
-	  [CPYTHON_CODE_BYTECODE] = 200,
-	  [CPYTHON_TEXT_ASCII] = 40,
-	  [CPYTHON_TEXT_WIDE] = 56}},
 };
 
-/* _PyRuntime begins with this since 3.13. */
-struct debug_offsets {
-	char cookie[8];
-	uint64_t version, free_threaded;
-	uint64_t runtime_size, finalizing, interpreters;
-	uint64_t interpreter_size, interpreter_id, interpreter_next, threads;
+enum { COOKIE, VERSION, FREE_THREADED };
+
+/* Positions in the table, in words; 0: none. */
+static const struct positions {
+	struct row row;
+	/* The offset of the type in objects, of the length in bytes objects, and of the state in
+	 * strings; the next word belongs to the same object. */
+	uint8_t type, bytes, text;
+} tables[] = {
+	{{0x030d,
+	  {[CPYTHON_INTERPRETERS] = 5,
+	   [CPYTHON_INTERPRETER_NEXT] = 8,
+	   [CPYTHON_THREADS] = 9,
+	   [CPYTHON_THREAD_NEXT] = 21,
+	   [CPYTHON_THREAD_ID] = 24,
+	   [CPYTHON_THREAD_FRAME] = 23,
+	   [CPYTHON_FRAME_CODE] = 30,
+	   [CPYTHON_FRAME_PREVIOUS] = 29,
+	   [CPYTHON_FRAME_INSTRUCTION] = 31,
+	   [CPYTHON_FRAME_OWNER] = 33,
+	   [CPYTHON_CODE_LINE] = 39,
+	   [CPYTHON_CODE_FILE] = 35,
+	   [CPYTHON_CODE_NAME] = 37,
+	   [CPYTHON_CODE_TABLE] = 38,
+	   [CPYTHON_CODE_BYTECODE] = 43,
+	   [CPYTHON_TEXT_ASCII] = 70}},
+	 .type = 45,
+	 .bytes = 65,
+	 .text = 68},
+	{{0x030e,
+	  {[CPYTHON_INTERPRETERS] = 5,
+	   [CPYTHON_INTERPRETER_NEXT] = 8,
+	   [CPYTHON_THREADS] = 9,
+	   [CPYTHON_THREAD_NEXT] = 24,
+	   [CPYTHON_THREAD_ID] = 27,
+	   [CPYTHON_THREAD_FRAME] = 26,
+	   [CPYTHON_FRAME_CODE] = 33,
+	   [CPYTHON_FRAME_PREVIOUS] = 32,
+	   [CPYTHON_FRAME_INSTRUCTION] = 34,
+	   [CPYTHON_FRAME_OWNER] = 36,
+	   [CPYTHON_CODE_LINE] = 44,
+	   [CPYTHON_CODE_FILE] = 40,
+	   [CPYTHON_CODE_NAME] = 42,
+	   [CPYTHON_CODE_TABLE] = 43,
+	   [CPYTHON_CODE_BYTECODE] = 48,
+	   [CPYTHON_TEXT_ASCII] = 80}},
+	 .type = 51,
+	 .bytes = 75,
+	 .text = 78},
+	{{0x030f,
+	  {[CPYTHON_INTERPRETERS] = 5,
+	   [CPYTHON_INTERPRETER_NEXT] = 8,
+	   [CPYTHON_THREADS] = 9,
+	   [CPYTHON_THREAD_NEXT] = 24,
+	   [CPYTHON_THREAD_ID] = 30,
+	   [CPYTHON_THREAD_FRAME] = 26,
+	   [CPYTHON_THREAD_BASE] = 27,
+	   [CPYTHON_FRAME_CODE] = 41,
+	   [CPYTHON_FRAME_PREVIOUS] = 40,
+	   [CPYTHON_FRAME_INSTRUCTION] = 42,
+	   [CPYTHON_FRAME_OWNER] = 44,
+	   [CPYTHON_CODE_LINE] = 52,
+	   [CPYTHON_CODE_FILE] = 48,
+	   [CPYTHON_CODE_NAME] = 50,
+	   [CPYTHON_CODE_TABLE] = 51,
+	   [CPYTHON_CODE_BYTECODE] = 56,
+	   [CPYTHON_TEXT_ASCII] = 92}},
+	 .type = 59,
+	 .bytes = 87,
+	 .text = 90},
 };
 
 bool cpython_version(struct runtime_file *file, uint32_t *version)
@@ -99,38 +148,80 @@ bool cpython_version(struct runtime_file *file, uint32_t *version)
 	       runtime_read(file, at, version, sizeof(*version));
 }
 
-/* Does the build of the file match the row? */
-static bool matches_build(struct runtime_file *file, const struct row *row, uint64_t runtime)
+/* An item of the table: the walker reads `size` bytes there, in a structure that it copies in part,
+ * or else anywhere. */
+static bool take(const uint64_t *table, const struct positions *from, struct cpython_layout *to,
+		 enum cpython_item item)
 {
-	struct debug_offsets offsets;
+	const uint32_t size = item == CPYTHON_FRAME_OWNER ? 1
+			      : item == CPYTHON_CODE_LINE ? sizeof(uint32_t)
+							  : WORD;
+	uint64_t limit = CPYTHON_NONE, at = table[from->row.at[item]];
 
-	if (row->at[CPYTHON_THREAD_FRAME] == CPYTHON_NONE)
+	if (!from->row.at[item]) {
+		to->at[item] = CPYTHON_NONE;
 		return true;
-	return runtime_read(file, runtime, &offsets, sizeof(offsets)) &&
-	       !memcmp(offsets.cookie, "xdebugpy", sizeof(offsets.cookie)) &&
-	       !offsets.free_threaded && offsets.interpreters == row->at[CPYTHON_INTERPRETERS] &&
-	       offsets.interpreter_next == row->at[CPYTHON_INTERPRETER_NEXT] &&
-	       offsets.threads == row->at[CPYTHON_THREADS];
+	}
+	if (item >= CPYTHON_FRAME_CODE && item <= CPYTHON_FRAME_OWNER)
+		limit = CPYTHON_FRAME_WORDS * WORD;
+	else if (item >= CPYTHON_CODE_LINE && item <= CPYTHON_CODE_TABLE)
+		limit = CPYTHON_CODE_WORDS * WORD;
+	to->at[item] = (uint16_t)at;
+	return at % size == 0 && at <= limit - size;
+}
+
+/* Does the table describe a supported build of this version? */
+static bool matches(const uint64_t *table, const struct positions *from)
+{
+	return !memcmp(table, "xdebugpy", WORD) && table[VERSION] >> 16 == from->row.version &&
+	       !table[FREE_THREADED] && table[from->type] == CPYTHON_TYPE &&
+	       table[from->bytes] == CPYTHON_LENGTH && table[from->bytes + 1] == CPYTHON_BYTES &&
+	       table[from->text] == CPYTHON_TEXT_STATE && table[from->text + 1] == CPYTHON_LENGTH;
+}
+
+static bool from_table(const uint64_t *table, const struct positions *from,
+		       struct cpython_layout *to)
+{
+	if (!matches(table, from))
+		return false;
+	for (int i = 0; i < CPYTHON_ITEMS; i++)
+		if (!take(table, from, to, (enum cpython_item)i))
+			return false;
+	/* Other strings have two words more in front of their characters. */
+	to->at[CPYTHON_TEXT_WIDE] = (uint16_t)(to->at[CPYTHON_TEXT_ASCII] + 2 * WORD);
+	return true;
+}
+
+bool cpython_offsets(uint32_t version, const uint64_t table[CPYTHON_TABLE],
+		     struct cpython_layout *out)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].version != version >> 16)
+			continue;
+		memcpy(out->at, rows[i].at, sizeof(out->at));
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (tables[i].row.version == version >> 16)
+			return from_table(table, &tables[i], out);
+	return false;
 }
 
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)
 {
-	uint64_t runtime, code_type;
+	struct cpython_layout layout = {0};
+	uint64_t table[CPYTHON_TABLE];
 	uint32_t version;
 
 	memset(out, 0, sizeof(*out));
-	if (!runtime_exported(file, "_PyRuntime", &runtime) ||
-	    !runtime_exported(file, "PyCode_Type", &code_type) || !cpython_version(file, &version))
+	if (!runtime_exported(file, "_PyRuntime", &layout.runtime) ||
+	    !runtime_exported(file, "PyCode_Type", &layout.code_type) ||
+	    !cpython_version(file, &version) ||
+	    !runtime_read(file, layout.runtime, table, sizeof(table)) ||
+	    !cpython_offsets(version, table, &layout))
 		return false;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].version != version >> 16 || !matches_build(file, &rows[i], runtime))
-			continue;
-		out->runtime = runtime;
-		if (!runtime_symbol_size(file, runtime, &out->runtime_size))
-			out->runtime_size = 0;
-		out->code_type = code_type;
-		memcpy(out->at, rows[i].at, sizeof(out->at));
-		return true;
-	}
-	return false;
+	if (!runtime_symbol_size(file, layout.runtime, &layout.runtime_size))
+		layout.runtime_size = 0;
+	*out = layout;
+	return true;
 }

@@ -13,6 +13,15 @@ struct runtime_file;
  * third number, from the top. False: none, or older than 3.11. */
 bool cpython_version(struct runtime_file *file, uint32_t *version);
 
+/*
+ * Sets the offsets of `out` for a version. `table` is the start of its _PyRuntime, which holds the
+ * offsets since 3.13 and is not trusted. False: an unsupported version or build, or offsets that
+ * cannot be right.
+ */
+#define CPYTHON_TABLE 96 /* words */
+bool cpython_offsets(uint32_t version, const uint64_t table[CPYTHON_TABLE],
+		     struct cpython_layout *out);
+
 /* The layout for the walker. False, and all 0: no interpreter, or an unsupported version or build.
  */
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out);
