@@ -282,10 +282,17 @@ END
 }
 
 @test "long: other releases of Python" {
-	local other
+	local other others
 	need_python
-	for other in ~/.pyenv/versions/3.1[1-3].*/bin/python3; do
-		[ -x "$other" ] || skip 'there are none'
+	mapfile -t others < <(other_pythons 11)
+	[ "${#others[@]}" -gt 0 ] || skip 'there are none'
+	for other in "${others[@]}"; do
+		echo "$other"
+		"$GCPROF" doctor --json "$other" | jq -e '.[0] | .runtime == "cpython" and .records.stacks'
+		if "$GCPROF" doctor --json "$other" | jq -e '.[0].records.pauses'; then
+			record -F 0 -- "$other" "$PROGRAMS/cycles.py" 0.3
+			holds_collections out
+		fi
 		record -F 1999 -- "$other" "$PROGRAMS/hot.py" 1 generators
 		holds_shares
 		record -- "$other" "$PROGRAMS/hot.py" 0.4 deep
