@@ -29,6 +29,27 @@ static long stack_python_search(uint32_t index, struct python_loop *loop)
 	return stack_ends(stack_python_search_step(loop->scratch));
 }
 
+#define STACK_PYTHON_BYTES (UINT64_C(8) << 20) /* of a C stack, at most */
+
+/* Prepares to find the thread's states by its stack, if there are several interpreters. */
+static __always_inline bool stack_python_several(struct scratch *scratch, uint64_t newest,
+						 uint64_t id)
+{
+	struct walk_cpython *walk = &scratch->cpython;
+	uint64_t room;
+
+	walk->stack_size = 0;
+	if (!cpython_field(walk, newest, CPYTHON_INTERPRETER_NEXT))
+		return 0;
+	if (walk->layout.at[CPYTHON_THREAD_CFRAME] == CPYTHON_NONE)
+		return 1;
+	/* A thread's own storage lies right above its stack, but not the first thread's. */
+	walk->stack = scratch->regs.sp;
+	room = id - walk->stack;
+	walk->stack_size = room < STACK_PYTHON_BYTES ? room : STACK_PYTHON_BYTES;
+	return 1;
+}
+
 /* Most threads without a state never get one, and the list may be long; but a thread that is
  * starting gets one soon. So searches may take one five-hundredth of the time. */
 #define STACK_SEARCH_STEP_NS 50000
@@ -40,7 +61,7 @@ __noinline int stack_python_thread(struct scratch *scratch, struct task_state *s
 	struct python_loop loop = {scratch, state};
 	struct walk_cpython *walk;
 	uint64_t id = thread_storage(bpf_get_current_task_btf()), now, steps, newest;
-	bool known;
+	bool known, several;
 
 	if (!scratch || !state)
 		return 0;
@@ -48,8 +69,9 @@ __noinline int stack_python_thread(struct scratch *scratch, struct task_state *s
 	newest = cpython_newest(walk);
 	walk->found[0] = state->python[0];
 	walk->found[1] = state->python[1];
+	several = stack_python_several(scratch, newest, id);
 	known = newest == state->python_newest && cpython_is_thread(walk, walk->found[0], id);
-	if (known && !cpython_field(walk, newest, CPYTHON_INTERPRETER_NEXT))
+	if (known && !several)
 		return 1;
 	now = bpf_ktime_get_ns();
 	if (now < state->python_search && (known || !state->python[0]))

@@ -29,6 +29,7 @@ struct walk_cpython {
 	struct cpython_layout layout;
 	uint64_t bias;                /* load bias of its file */
 	uint64_t interpreter, thread; /* at which the search is */
+	uint64_t stack, stack_size;   /* of the thread, from its stack pointer on; 0: by id only */
 	uint64_t found[2];            /* states of the thread, innermost first; 0: none */
 	uint64_t frame;               /* at which the walk is; 0: at the end */
 	uint64_t activation;          /* its _PyCFrame; 0: none */
@@ -54,10 +55,18 @@ static inline uint64_t cpython_field(const struct walk_cpython *walk, uint64_t f
 	return from ? cpython_word(from + walk->layout.at[item]) : 0;
 }
 
-/* Is it a state of the thread with this id? */
+/*
+ * Is it a state of the thread with this id? Up to 3.12 the state of a subinterpreter has the id of
+ * the thread that created it; the thread that runs it has the activation on its stack.
+ */
 static inline int cpython_is_thread(const struct walk_cpython *walk, uint64_t thread, uint64_t id)
 {
-	return thread && cpython_field(walk, thread, CPYTHON_THREAD_ID) == id;
+	if (!thread)
+		return 0;
+	if (walk->stack_size)
+		return cpython_field(walk, thread, CPYTHON_THREAD_CFRAME) - walk->stack <
+		       walk->stack_size;
+	return cpython_field(walk, thread, CPYTHON_THREAD_ID) == id;
 }
 
 /* The newest interpreter. */

@@ -103,6 +103,20 @@ TEST(a_thread_is_found_in_any_interpreter)
 	CHECK_EQ(walk.found[1], MEMORY + THREAD);
 }
 
+TEST(a_state_belongs_to_the_thread_on_whose_stack_it_runs)
+{
+	make_interpreter(false);
+	walk.stack = MEMORY + CFRAMES;
+	walk.stack_size = 0x1000;
+	put(THREAD + 32, MEMORY + CFRAMES + 0xff8);
+	CHECK(search(99));
+	CHECK_EQ(walk.found[0], MEMORY + THREAD);
+	put(THREAD + 32, MEMORY + CFRAMES + 0x1000);
+	CHECK(!search(77));
+	put(THREAD + 32, 0);
+	CHECK(!search(77));
+}
+
 /* Two activations: frames 0 and 1 (the entry) in that at CFRAMES, frame 2 in that behind it. */
 static void make_311(void)
 {
