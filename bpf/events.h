@@ -71,8 +71,9 @@ struct event_alloc {
 	uint32_t provider; /* that took the sample; the header's has the managed frames */
 	uint64_t address;  /* of the object, for `freed`; 0: the object is named by `sample` */
 	uint64_t since; /* when the program started: each numbers its samples from 1; 0: unknown */
-	/* Stack key, for batched samples; 0: none. The stack follows as the tail. */
-	uint64_t key;
+	uint64_t key;   /* stack key, for batched samples; 0: none */
+	/* Of the object, as in its collections; 0: the only one. The stack follows as the tail. */
+	uint64_t heap;
 };
 
 #include "batch_events.h"
@@ -266,7 +267,7 @@ enum usage_flag {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct event_header) == 32, "contract 2");
-_Static_assert(sizeof(struct event_alloc) == 104, "contract 2");
+_Static_assert(sizeof(struct event_alloc) == 112, "contract 2");
 _Static_assert(sizeof(struct event_fate) == 40, "contract 2");
 _Static_assert(sizeof(struct event_samples) == 48, "contract 2");
 _Static_assert(sizeof(struct event_sample) == 96, "contract 2");

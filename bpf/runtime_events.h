@@ -22,10 +22,10 @@ struct event_place {
 
 struct event_freed {
 	struct event_header header;
-	uint64_t address;
+	uint64_t address; /* or a heap */
 	uint64_t age;     /* bytes allocated since then; 0: unknown */
 	uint32_t outcome; /* enum gcprof_outcome; 0: decided by the cycles that it survived */
-	uint32_t reserved;
+	uint32_t is_heap; /* 1: all objects of the heap at `address` */
 };
 
 /*

@@ -48,7 +48,7 @@ static __always_inline int probe_freed(const struct probe_firing *firing)
 	event->address = firing->values[0];
 	event->age = firing->values[1];
 	event->outcome = GCPROF_FREED;
-	event->reserved = 0;
+	event->is_heap = 0;
 	emit_submit(event, &ring_alloc);
 	return 0;
 }

@@ -103,6 +103,9 @@ static json_t *streams_of(const struct file *file)
 		}
 		for (size_t j = 0; j < runtime->n_places; j++)
 			has |= reports(&runtime->places[j], &streams[i]);
+		if (runtime->agent_samples &&
+		    (streams[i].report == PLACE_SAMPLE || streams[i].report == PLACE_FREED))
+			gives = false;
 		if (has)
 			json_object_set_new(all, streams[i].key, json_boolean(gives));
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_stacks.c: samples of batches, and stacks that are made of pieces. */
 #include "store_rig.h"
+#include "record/store/stacks.h"
+#include "runtimes/runtime.h"
 #include "../../bpf/frame_place.h"
+#include "../../bpf/hotspot.h"
 
 /* A sample with its stack, which has a key. */
 static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key, uint64_t ip)
@@ -19,7 +22,8 @@ static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t 
 				      0,
 				      0,
 				      0,
-				      key};
+				      key,
+				      0};
 	memcpy(alloc + 1, &(struct event_native){ip, 0}, sizeof(struct event_native));
 	CHECK_EQ(send_event(), 0);
 }
@@ -88,7 +92,8 @@ static void send_cut(uint64_t key, const uint64_t *ips, const uint64_t *keys, ui
 				      0,
 				      0,
 				      0,
-				      key};
+				      key,
+				      0};
 	frames = (void *)(alloc + 1);
 	for (uint32_t i = 0; i < n; i++)
 		frames[i] = (struct event_native){ips[i], base - (n - 1 - i) * 0x100 + 0x10};
@@ -310,6 +315,31 @@ TEST(providers_of_a_process_have_numbers_of_their_own)
 	CHECK_EQ(process_number(process, 249, 5), process_number(process, 248, 5));
 	CHECK_EQ(process_number(process, 7, 5), 5);
 	finish();
+}
+
+TEST(a_sample_begins_where_the_program_allocates)
+{
+	const struct runtime_facts java = {
+		.runtime = RUNTIME_HOTSPOT, .n_own = 1, .own = {{0x800, 0x2000}}};
+	const struct runtime_facts v8 = {.runtime = RUNTIME_V8,
+					 .n_own = 1,
+					 .own = {{0x800, 0x2000}},
+					 .around = {0x400, 0x3000}};
+	/* The place, two functions of the runtime, a stub, and the program's method. */
+	const uint64_t methods[] = {
+		0x1000, 0x1100, 0x1800, hotspot_code(0x900000, 0), 0, hotspot_code(0x900100, 7),
+		0x1100};
+	/* The engine, and native functions of its program that a JavaScript function called. */
+	const uint64_t functions[] = {0x1000, 0x1100, 0x2100, 0x1200, frame_place(7, 0), 0x1300};
+	/* Without such a function, the program's native one is where it allocates. */
+	const uint64_t natives[] = {0x1000, 0x1100, 0x2100, 0x1200, 0};
+
+	CHECK_EQ(stacks_own_frames(&java, methods, 7), 4);
+	CHECK_EQ(stacks_own_frames(&v8, functions, 6), 4);
+	CHECK_EQ(stacks_own_frames(&v8, natives, 5), 2);
+	/* A stack that is the runtime's own throughout stays. */
+	CHECK_EQ(stacks_own_frames(&java, methods, 3), 0);
+	CHECK_EQ(stacks_own_frames(&v8, functions, 2), 0);
 }
 
 TEST(functions_of_an_interpreter_stand_for_its_loop)

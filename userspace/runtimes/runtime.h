@@ -34,8 +34,11 @@ enum runtime_number {
 /* The event at a probe site. */
 enum place_report {
 	PLACE_SAMPLE,      /* an object was sampled: ADDRESS, TYPE, BYTES, PERIOD, COUNTER, DRAWN,
-			      FORCES, SPAN, WEIGHT, KIND (enum gcprof_sample_kind; 0: foreign) */
+			      FORCES, SPAN, WEIGHT, KIND (enum gcprof_sample_kind; 0: foreign); HEAP
+			      if its pauses end the objects of one heap of several */
 	PLACE_FREED,       /* an object was freed: ADDRESS; ignored if WANTED is present and 0 */
+	PLACE_SAMPLER,     /* a thread's sampler is switched on: PERIOD */
+	PLACE_HEAP_END,    /* all objects of a HEAP are gone, before the program's end */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED; its text is for
 			      kind_name() */
 	PLACE_PAUSE_END, /* they resume: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and TIME,
@@ -183,6 +186,9 @@ struct runtime_facts {
 	/* Functions that allocate on behalf of their caller: they are left out at the start of a
 	 * sample's stack. `sampled` is the address of the probe site that reports samples. */
 	struct runtime_code own[RUNTIME_OWN_MAX];
+	/* Of a runtime whose functions are on stacks: all code of its file, which is left out as
+	 * well between the sampled object and such a function. */
+	struct runtime_code around;
 	uint32_t n_own, has_frames;    /* 1: stacks show its functions, if the table has `walks` */
 	struct cpython_layout cpython; /* for the walker, with has_frames */
 	struct v8_layout v8;           /* the same */
@@ -213,8 +219,9 @@ struct runtime {
 	 * program, with all that they call; NULL: none. Names end before a '(' or '.'; one with a
 	 * final '*' stands for all that begin so. */
 	const char *collector, *compiler;
-	const char *agent; /* for --agent: reports samples or their end; NULL: none */
-	bool walks;        /* only for some versions stacks show its functions: see has_frames */
+	const char *agent;  /* for --agent: reports samples or their end; NULL: none */
+	bool agent_samples; /* only it switches on the sampler that places report */
+	bool walks;         /* only for some versions stacks show its functions: see has_frames */
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;
@@ -281,8 +288,8 @@ const struct runtime *runtime_find(const char *name);
 /* Does a probe site report a value? */
 bool runtime_place_has(const struct runtime_place *place, enum place_value value);
 
-/* Is this an address, or frame, of the runtime's own code? `moved`: load bias of its file. */
-bool runtime_is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t moved);
+/* Is this link-time address, or encoded frame, of the runtime's own code? */
+bool runtime_is_own(const struct runtime_facts *facts, uint64_t place);
 
 #define RUNTIME_TEXT_MAX 64
 

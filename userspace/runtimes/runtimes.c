@@ -46,14 +46,14 @@ bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_
 	return runtime != NULL;
 }
 
-bool runtime_is_own(const struct runtime_facts *facts, uint64_t ip, uint64_t moved)
+bool runtime_is_own(const struct runtime_facts *facts, uint64_t place)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 
-	if (runtime && runtime->is_own_frame && runtime->is_own_frame(ip))
+	if (runtime && runtime->is_own_frame && runtime->is_own_frame(place))
 		return true;
 	for (uint32_t i = 0; i < facts->n_own; i++)
-		if (ip - moved >= facts->own[i].begin && ip - moved < facts->own[i].end)
+		if (place >= facts->own[i].begin && place < facts->own[i].end)
 			return true;
 	return false;
 }

@@ -13,11 +13,14 @@
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
 #include "v8_layout.h"
+#include "../symbols/elf_file.h"
 
 /* Words of struct pt_regs. */
-enum { RDX = 12, RSI = 13, RDI = 14 };
+enum { RCX = 11, RDX = 12, RSI = 13, RDI = 14 };
 /* Values of `number` in the facts. */
 enum { WITHOUT_SIZES, WITH_SIZES };
+/* Offsets in a sample (SamplingHeapProfiler::Sample) and in what its weak callback gets. */
+enum { SAMPLE_SIZE = 0, SAMPLE_PROFILER = 24, PROFILER_HEAP = 8, WEAK_PARAMETER = 8 };
 
 #define PERFORM                                                                               \
 	"_ZN2v88internal4Heap24PerformGarbageCollectionENS0_16GarbageCollectorENS0_23Garbage" \
@@ -32,6 +35,21 @@ enum { WITHOUT_SIZES, WITH_SIZES };
 	"_ZN2v88internal18IncrementalMarking5StartENS0_16GarbageCollectorENS0_23Garbage" \
 	"CollectionReasonE"
 #define STOP_MARKING "_ZN2v88internal18IncrementalMarking4StopEv"
+
+#define SAMPLER "_ZN2v88internal20SamplingHeapProfiler"
+/* The call by which SampleObject() makes the handle of a sampled object weak. */
+#define SAMPLED       "SamplingHeapProfiler::SampleObject: call of MakeWeak"
+#define SAMPLE_OBJECT SAMPLER "12SampleObjectEmm"
+#define SAMPLE_DIED   SAMPLER "14OnWeakCallbackERKNS_16WeakCallbackInfoINS1_6SampleEEE"
+#define BUILTINS      "v8_Default_embedded_blob_code_"
+#define BUILTINS_SIZE "v8_Default_embedded_blob_code_size_"
+#define NEW_SAMPLER \
+	SAMPLER "C1EPNS0_4HeapEPNS0_14StringsStorageEmiNS_12HeapProfiler13SamplingFlagsE"
+#define TEAR_DOWN    "_ZN2v88internal4Heap8TearDownEv"
+#define SCALE_SAMPLE "_ZNK2v88internal20SamplingHeapProfiler11ScaleSampleEmj"
+#define MAKE_WEAK                                                                          \
+	"_ZN2v812api_internal8MakeWeakEPmPvPFvRKNS_16WeakCallbackInfoIvEEENS_16WeakCallba" \
+	"ckTypeE"
 
 #define END_PLACE                                                               \
 	.report = PLACE_PAUSE_END, .where = PLACE_AT_ENTRY, .name = STOP_PAUSE, \
@@ -70,6 +88,43 @@ static const struct runtime_place places[] = {
 	 .title = "incremental marking",
 	 .arguments = {HEAP_OF_OBJECT,
 		       {.value = VALUE_REASON, .from = FROM_REGISTER, .size = 4, .number = RDX}}},
+	{.report = PLACE_SAMPLE,
+	 .where = PLACE_AT_ENTRY,
+	 .name = SAMPLED,
+	 .flags = PLACE_STACK,
+	 .arguments = {{.value = VALUE_ADDRESS, .from = FROM_REGISTER, .number = RSI},
+		       {.value = VALUE_BYTES,
+			.from = FROM_REGISTER,
+			.number = RSI,
+			.steps = {{STEP_READ, 8, .offset = SAMPLE_SIZE}}},
+		       {.value = VALUE_PERIOD,
+			.from = FROM_REGISTER,
+			.number = RSI,
+			.steps = {{STEP_READ, 8, .offset = SAMPLE_PROFILER},
+				  {STEP_READ, 8, .field = "rate"}}},
+		       {.value = VALUE_HEAP,
+			.from = FROM_REGISTER,
+			.number = RSI,
+			.steps = {{STEP_READ, 8, .offset = SAMPLE_PROFILER},
+				  {STEP_READ, 8, .offset = PROFILER_HEAP}}}}},
+	{.report = PLACE_FREED,
+	 .where = PLACE_AT_ENTRY,
+	 .name = SAMPLE_DIED,
+	 .optional = true,
+	 .arguments = {{.value = VALUE_ADDRESS,
+			.from = FROM_REGISTER,
+			.number = RDI,
+			.steps = {{STEP_READ, 8, .offset = WEAK_PARAMETER}}}}},
+	{.report = PLACE_SAMPLER,
+	 .where = PLACE_AT_ENTRY,
+	 .name = NEW_SAMPLER,
+	 .optional = true,
+	 .arguments = {{.value = VALUE_PERIOD, .from = FROM_REGISTER, .number = RCX}}},
+	{.report = PLACE_HEAP_END,
+	 .where = PLACE_AT_ENTRY,
+	 .name = TEAR_DOWN,
+	 .optional = true,
+	 .arguments = {{.value = VALUE_HEAP, .from = FROM_REGISTER, .number = RDI}}},
 	/* Each collection stops it, whether or not it was running. */
 	{.report = PLACE_CYCLE_END,
 	 .where = PLACE_AT_ENTRY,
@@ -80,6 +135,28 @@ static const struct runtime_place places[] = {
 
 /* --- the file ----------------------------------------------------------------------------- */
 
+/* Finds a call in the first bytes of a function. */
+static bool call_in(struct runtime_file *file, const char *function, const char *called,
+		    uint64_t *address)
+{
+	enum { CODE_BYTES = 512, CALL_BYTES = 5 };
+	uint8_t code[CODE_BYTES];
+	uint64_t begin, target;
+	int32_t distance;
+
+	if (!runtime_symbol(file, function, &begin) || !runtime_symbol(file, called, &target) ||
+	    !runtime_read(file, begin, code, sizeof(code)))
+		return false;
+	for (size_t at = 0; at + CALL_BYTES <= sizeof(code); at++) {
+		memcpy(&distance, code + at + 1, sizeof(distance));
+		*address = begin + at;
+		if (code[at] == 0xe8 &&
+		    *address + CALL_BYTES + (uint64_t)(int64_t)distance == target)
+			return true;
+	}
+	return false;
+}
+
 /* Names of functions in other versions. */
 static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
@@ -88,6 +165,8 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 		{STOP_PAUSE, STOP_PAUSE_SINCE_12},
 	};
 
+	if (!strcmp(name, SAMPLED))
+		return call_in(file, SAMPLE_OBJECT, MAKE_WEAK, address);
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strcmp(name, before[i][0]))
 			return runtime_symbol(file, before[i][1], address);
@@ -135,14 +214,38 @@ static int32_t end_object_size(struct runtime_file *file)
 	return 0;
 }
 
+/* ScaleSample() begins with the size of a sample by the mean distance of samples, which it reads
+ * from the profiler: mov n(%rdi),%rax. */
+static bool rate_of(struct runtime_file *file, int32_t *offset)
+{
+	enum { CODE_BYTES = 64, LOAD_BYTES = 7 };
+	static const uint8_t load[] = {0x48, 0x8b, 0x87};
+	uint8_t code[CODE_BYTES];
+	uint64_t address;
+
+	if (!runtime_symbol(file, SCALE_SAMPLE, &address) ||
+	    !runtime_read(file, address, code, sizeof(code)))
+		return false;
+	for (size_t at = 0; at + LOAD_BYTES <= sizeof(code); at++) {
+		if (memcmp(code + at, load, sizeof(load)) != 0)
+			continue;
+		memcpy(offset, code + at + sizeof(load), sizeof(*offset));
+		return true;
+	}
+	return false;
+}
+
 static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	static const struct {
 		const char *name;
 		int32_t behind;
 	} fields[] = {{"start_object_size", -8}, {"end_object_size", 0}, {"end_memory_size", 16}};
-	int32_t end = end_object_size(file);
+	int32_t end;
 
+	if (!strcmp(name, "rate"))
+		return rate_of(file, offset);
+	end = end_object_size(file);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (strcmp(name, fields[i].name) != 0)
 			continue;
@@ -177,8 +280,33 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
+/* V8's own code begins about with this function of its interface, behind Node's. It ends with the
+ * code of its builtin functions, or with the file's if that is not known. */
+static void find_own_code(struct runtime_file *file, struct runtime_facts *out)
+{
+	uint64_t begin, end, size_at;
+	uint32_t size;
+	GElf_Phdr header;
+
+	if (!runtime_symbol(file, MAKE_WEAK, &begin))
+		return;
+	for (size_t i = 0; elf_segment(file->elf, i, &header); i++)
+		if (header.p_type == PT_LOAD && begin - header.p_vaddr < header.p_memsz)
+			out->around = (struct runtime_code){header.p_vaddr,
+							    header.p_vaddr + header.p_memsz};
+	if (!runtime_symbol(file, BUILTINS, &end) ||
+	    !runtime_symbol(file, BUILTINS_SIZE, &size_at) ||
+	    !runtime_read(file, size_at, &size, sizeof(size)) || end < begin ||
+	    size > out->around.end - end)
+		end = out->around.end;
+	else
+		end += size;
+	runtime_own_code(out, begin, end);
+}
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
+	find_own_code(file, out);
 	out->has_frames = v8_layout_of(file, &out->v8);
 	if (!out->has_frames)
 		snprintf(out->missing, sizeof(out->missing),
@@ -237,14 +365,15 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return number < sizeof(names) / sizeof(names[0]) ? names[number] : NULL;
 }
 
+#define WITH_AGENT "allocations are sampled with --agent node, without types; "
+
 static const char *note(const struct runtime_facts *facts)
 {
-	return facts->has_frames ? "no allocation samples (node --heap-prof takes its own); what "
-				   "optimised code "
-				   "has inlined counts as the function that it is inlined into"
-				 : "no allocation samples (node --heap-prof takes its own); "
-				   "functions have names "
-				   "with node --perf-basic-prof --interpreted-frames-native-stack";
+	return facts->has_frames ? WITH_AGENT
+		       "what optimised code has inlined counts as the function that "
+		       "it is inlined into"
+				 : WITH_AGENT "functions have names with node --perf-basic-prof "
+					      "--interpreted-frames-native-stack";
 }
 
 const struct runtime runtime_v8 = {
@@ -258,6 +387,8 @@ const struct runtime runtime_v8 = {
 		     "v8::internal::Sweeper::SweeperJob::Run",
 	.compiler = "v8::internal::OptimizingCompileDispatcher::CompileTask::RunInternal "
 		    "v8::internal::BackgroundCompileTask::Run",
+	.agent = "node",
+	.agent_samples = true,
 	.walks = true,
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),

@@ -65,6 +65,8 @@ void places_finish_cycles(struct places *places, uint64_t now);
 /* place_samples.c: samples. -EBADMSG, -ENOMEM; places_sample(): 1 if it is one. */
 int places_sample(struct places *places, struct firing *firing);
 int places_freed(struct places *places, const struct firing *firing);
+int places_sampler(struct places *places, const struct firing *firing);
+int places_heap_end(struct places *places, const struct firing *firing);
 
 /* heaps.c: pauses and cycles of heaps. -EBADMSG, -ENOMEM. The other functions: as in places.h. */
 int heaps_event(struct places *places, const struct firing *firing);

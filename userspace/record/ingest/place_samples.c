@@ -8,6 +8,7 @@
 #include "firing.h"
 #include "../store/stacks.h"
 #include "../../util/log.h"
+#include "../../../bpf/frame_place.h"
 
 /* Plausible number of sampling points in an object: POINTS_MORE, plus POINTS_TIMES its size in
  * periods. An object is small if a period has room for more than SMALL_PART of its size. */
@@ -149,16 +150,25 @@ static void emit_type(struct places *places, const struct firing *firing)
 		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
 }
 
-/* The number of innermost frames in the runtime's own code; those of a dump are left out once it is
- * unwound (stacks.c). */
+/*
+ * The number of innermost frames in the runtime's own code. Others are left out where mappings are
+ * known (stacks.c): those of a dump, once it is unwound, and those of code that a runtime may map a
+ * second time.
+ */
 static uint16_t own_frames(const struct firing *firing)
 {
+	const struct event_native *frames = (const void *)firing->rest;
 	size_t count = firing->event->stack.n_user;
+	uint64_t places[STACK_DEPTH_MAX], moved;
 
-	if (firing->event->stack.n_kernel ||
-	    count * sizeof(struct event_native) > firing->rest_size)
+	if (firing->event->stack.n_kernel || !count || count > STACK_DEPTH_MAX ||
+	    count * sizeof(*frames) > firing->rest_size || firing->facts->around.end)
 		return 0;
-	return (uint16_t)stacks_own_frames(firing->facts, (const void *)firing->rest, count);
+	moved = frames[0].ip - firing->facts->sampled;
+	for (size_t i = 0; i < count; i++)
+		places[i] = frame_place_is_made(frames[i].ip) ? frames[i].ip
+							      : frames[i].ip - (i > 0) - moved;
+	return (uint16_t)stacks_own_frames(firing->facts, places, count);
 }
 
 /* Samples of the process cannot be read: reports that once, also in the profile. */
@@ -208,6 +218,7 @@ int places_sample(struct places *places, struct firing *firing)
 	event->bytes = values->of[VALUE_BYTES];
 	event->period = spanned(period, values);
 	event->address = values->of[VALUE_ADDRESS];
+	event->heap = values->of[VALUE_HEAP];
 	event->kind = values->of[VALUE_KIND] ? (uint32_t)values->of[VALUE_KIND]
 					     : GCPROF_SAMPLE_FOREIGN;
 	event->stack.n_user = (uint16_t)(event->stack.n_user - own);
@@ -227,6 +238,26 @@ int places_freed(struct places *places, const struct firing *firing)
 		if (firing->place->arguments[i].value == VALUE_WANTED)
 			is_wanted = firing->values.of[VALUE_WANTED];
 	if (is_wanted)
+		places_put(places, &event.header, EVENT_freed, sizeof(event));
+	return 0;
+}
+
+int places_sampler(struct places *places, const struct firing *firing)
+{
+	if (!firing->values.of[VALUE_PERIOD] || firing->values.of[VALUE_PERIOD] >= SIZE_SANE)
+		return -EBADMSG;
+	emit_period(places, firing);
+	return 0;
+}
+
+/* The main thread's heap ends with the program: what is alive then is alive at the end. */
+int places_heap_end(struct places *places, const struct firing *firing)
+{
+	struct event_freed event = {.header = firing->event->header,
+				    .address = firing->values.of[VALUE_HEAP],
+				    .is_heap = 1};
+
+	if (event.header.tid != event.header.pid)
 		places_put(places, &event.header, EVENT_freed, sizeof(event));
 	return 0;
 }

@@ -119,6 +119,10 @@ static int act(struct places *places, struct firing *firing)
 		return places_sample(places, firing);
 	case PLACE_FREED:
 		return places_freed(places, firing);
+	case PLACE_SAMPLER:
+		return places_sampler(places, firing);
+	case PLACE_HEAP_END:
+		return places_heap_end(places, firing);
 	case PLACE_THREAD:
 		return thread_name(places, firing);
 	default:

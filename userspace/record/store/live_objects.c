@@ -11,10 +11,24 @@ struct object_key {
 	uint64_t process, address;
 };
 
+struct heap_key {
+	uint64_t process, heap;
+};
+
+/* Collections may be frequent, and most objects old: only the young ones are looked at. */
+struct object {
+	struct live_object live;       /* its `cycles`: those ended before it was allocated */
+	struct object *next, **before; /* of the heap's young ones; `before` NULL: it is none */
+};
+
+struct heap {
+	uint64_t cycles;      /* that ended */
+	struct object *young; /* that have survived none */
+};
+
 struct live_objects {
-	struct map *objects; /* struct object_key to struct live_object *; its `cycles`: those ended
-				before it was allocated */
-	struct map *cycles;  /* process to its number of ended cycles */
+	struct map *objects; /* struct object_key to struct object * */
+	struct map *heaps;   /* struct heap_key to struct heap * */
 };
 
 struct live_objects *live_objects_create(void)
@@ -24,8 +38,8 @@ struct live_objects *live_objects_create(void)
 	if (!objects)
 		return NULL;
 	objects->objects = map_create(sizeof(struct object_key));
-	objects->cycles = map_create(sizeof(uint64_t));
-	if (objects->objects && objects->cycles)
+	objects->heaps = map_create(sizeof(struct heap_key));
+	if (objects->objects && objects->heaps)
 		return objects;
 	live_objects_free(objects);
 	return NULL;
@@ -36,34 +50,64 @@ void live_objects_free(struct live_objects *objects)
 	if (!objects)
 		return;
 	map_free_all(objects->objects, free);
-	map_free(objects->cycles);
+	map_free_all(objects->heaps, free);
 	free(objects);
 }
 
 /* NULL: no memory. */
-static uint64_t *cycles_of(const struct live_objects *objects, uint64_t process)
+static struct heap *heap_of(const struct live_objects *objects, uint64_t process, uint64_t heap)
 {
-	return map_put(objects->cycles, &process, NULL);
+	const struct heap_key key = {process, heap};
+	uint64_t *value = map_put(objects->heaps, &key, NULL);
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
+	return value ? (struct heap *)(uintptr_t)*value : NULL;
+}
+
+static void be_young(struct heap *heap, struct object *object)
+{
+	object->next = heap->young;
+	object->before = &heap->young;
+	if (object->next)
+		object->next->before = &object->next;
+	heap->young = object;
+}
+
+static void be_old(struct object *object)
+{
+	if (!object->before)
+		return;
+	*object->before = object->next;
+	if (object->next)
+		object->next->before = object->before;
+	object->before = NULL;
 }
 
 int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t address,
-		     uint64_t sample, uint64_t time)
+		     const struct live_object *added)
 {
 	const struct object_key key = {process, address};
-	uint64_t *value = map_get(objects->objects, &key), *cycles;
-	struct live_object *object;
+	uint64_t *value = map_get(objects->objects, &key);
+	struct object *object;
+	struct heap *heap;
 
 	if (!value && map_count(objects->objects) >= LIVE_OBJECTS_MAX)
 		return -ENOSPC;
 	if (!value)
 		value = map_put(objects->objects, &key, NULL);
 	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)malloc(sizeof(*object));
-	cycles = cycles_of(objects, process);
-	if (!value || !*value || !cycles)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(*object));
+	heap = heap_of(objects, process, added->heap);
+	if (!value || !*value || !heap)
 		return -ENOMEM;
-	object = (struct live_object *)(uintptr_t)*value;
-	*object = (struct live_object){.sample = sample, .cycles = *cycles, .time = time};
+	object = (struct object *)(uintptr_t)*value;
+	be_old(object);
+	object->live = (struct live_object){.sample = added->sample,
+					    .heap = added->heap,
+					    .time = added->time,
+					    .cycles = heap->cycles};
+	be_young(heap, object);
 	return 0;
 }
 
@@ -72,67 +116,102 @@ bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t 
 {
 	const struct object_key key = {process, address};
 	uint64_t *value = map_get(objects->objects, &key);
-	struct live_object *object = value ? (struct live_object *)(uintptr_t)*value : NULL;
-	const uint64_t *cycles = cycles_of(objects, process);
+	struct object *object = value ? (struct object *)(uintptr_t)*value : NULL;
+	const struct heap *heap = object ? heap_of(objects, process, object->live.heap) : NULL;
 
 	if (!value)
 		return false;
 	if (object) {
-		*out = *object;
-		out->cycles = cycles ? *cycles - object->cycles : 0;
+		*out = object->live;
+		out->cycles = heap ? heap->cycles - object->live.cycles : 0;
+		be_old(object);
 	}
 	free(object);
 	map_remove(objects->objects, &key);
 	return object != NULL;
 }
 
-struct cycle_end {
-	uint64_t process, cycles, began;
-	live_object_outlasted *outlasted;
+void live_objects_cycle(struct live_objects *objects, uint64_t process, uint64_t heap,
+			uint64_t began, live_object_visit *outlasted, void *context)
+{
+	struct heap *of = heap_of(objects, process, heap);
+	struct object *next;
+
+	if (!of)
+		return;
+	for (struct object *object = of->young; object; object = next) {
+		struct live_object *live = &object->live;
+
+		next = object->next;
+		if (live->cycles == of->cycles && live->time >= began)
+			live->cycles++;
+		if (live->cycles >= of->cycles)
+			continue;
+		live->outlasted = true;
+		be_old(object);
+		outlasted(context, live);
+	}
+	of->cycles++;
+}
+
+/* Objects and heaps that end. */
+struct end {
+	uint64_t process, heap;
+	bool all;                 /* of the process */
+	bool found;               /* a heap */
+	live_object_visit *ended; /* NULL: nobody wants to know */
 	void *context;
 };
 
-static bool outlasts(void *context, const void *key, uint64_t *value)
+static bool stays(const struct end *end, uint64_t process, uint64_t heap)
 {
-	struct live_object *object = (struct live_object *)(uintptr_t)*value;
-	const struct cycle_end *end = context;
-
-	if (((const struct object_key *)key)->process != end->process || !object ||
-	    object->outlasted)
-		return true;
-	if (object->cycles == end->cycles && object->time >= end->began)
-		object->cycles++;
-	if (object->cycles >= end->cycles)
-		return true;
-	object->outlasted = true;
-	end->outlasted(end->context, object->sample);
-	return true;
+	return process != end->process || (!end->all && heap != end->heap);
 }
 
-void live_objects_cycle(struct live_objects *objects, uint64_t process, uint64_t began,
-			live_object_outlasted *outlasted, void *context)
+static bool object_stays(void *context, const void *key, uint64_t *value)
 {
-	uint64_t *cycles = cycles_of(objects, process);
-	struct cycle_end end = {
-		.process = process, .began = began, .outlasted = outlasted, .context = context};
+	struct object *object = (struct object *)(uintptr_t)*value;
+	const struct end *end = context;
 
-	if (!cycles)
-		return;
-	end.cycles = *cycles;
-	map_filter(objects->objects, outlasts, &end);
-	++*cycles;
+	if (stays(end, ((const struct object_key *)key)->process, object ? object->live.heap : 0))
+		return true;
+	if (object && end->ended)
+		end->ended(end->context, &object->live);
+	free(object);
+	return false;
 }
 
-static bool is_other(void *context, const void *key, uint64_t *value)
+static bool heap_stays(void *context, const void *key, uint64_t *value)
 {
-	if (((const struct object_key *)key)->process != *(const uint64_t *)context)
+	const struct heap_key *heap = key;
+	struct end *end = context;
+
+	if (stays(end, heap->process, heap->heap))
 		return true;
 	free((void *)(uintptr_t)*value);
+	end->found = true;
 	return false;
+}
+
+/* Those that end take no other's place in a list of young ones: they end with their heap. */
+static void finish(struct live_objects *objects, struct end *end)
+{
+	map_filter(objects->heaps, heap_stays, end);
+	if (end->found)
+		map_filter(objects->objects, object_stays, end);
+}
+
+void live_objects_heap_end(struct live_objects *objects, uint64_t process, uint64_t heap,
+			   live_object_visit *ended, void *context)
+{
+	struct end end = {.process = process, .heap = heap, .ended = ended, .context = context};
+
+	finish(objects, &end);
 }
 
 void live_objects_forget(struct live_objects *objects, uint64_t process)
 {
-	if (map_remove(objects->cycles, &process) && map_count(objects->objects))
-		map_filter(objects->objects, is_other, &process);
+	struct end end = {.process = process, .all = true};
+
+	finish(objects, &end);
 }

@@ -138,48 +138,76 @@ static int split_tail(const struct event_stack *counts, struct bytes bytes, stru
 
 #define QUALITY_USER (STACK_USER_FAILED | STACK_USER_CUT | STACK_USER_END | STACK_USER_GUESSED)
 
-size_t stacks_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
-			 size_t count)
+size_t stacks_own_frames(const struct runtime_facts *facts, const uint64_t *places, size_t count)
 {
-	uint64_t moved = count ? frames[0].ip - facts->sampled : 0;
-	size_t own = 0;
+	const uint64_t around = facts->around.end - facts->around.begin;
+	size_t own = 0, outer;
 
-	while (own < count && runtime_is_own(facts, frames[own].ip - (own > 0), moved))
+	while (own < count && runtime_is_own(facts, places[own]))
 		own++;
+	outer = own;
+	while (outer < count && places[outer] - facts->around.begin < around)
+		outer++;
+	if (outer < count && frame_place_is_bytecode(places[outer]))
+		own = outer;
 	return own < count ? own : 0;
 }
 
-/* The innermost frames of a sample that are a runtime's own: of the first frame's file, if that
- * frame is the place that reports samples. Of other stacks, ingest/place_samples.c left them out.
- */
-static size_t own_frames(struct stacks *stacks, const struct process *process,
-			 const struct stack_walk *walk)
+/* The link-time address of a frame in this file; 0: it is in another. Encoded frames stay as they
+ * are. */
+static uint64_t place_in(struct stacks *stacks, const struct process *process,
+			 const struct file *file, const struct event_native *frame, size_t depth)
 {
-	uint64_t ip = walk->count ? walk->frames[0].ip : 0, place;
-	const struct mapping *mapping = mappings_find(process->mappings, ip);
-	const struct file *file = mapping ? files_by_module(stacks->files, mapping->module) : NULL;
+	uint64_t ip = frame->ip - (depth > 0), moved;
+	const struct mapping *mapping;
 
-	if (!file || !file->facts.runtime.sampled ||
-	    !facts_locate(&file->facts, mapping->start, mapping->offset,
-			  file->facts.runtime.sampled, &place) ||
-	    place != ip)
-		return 0;
-	return stacks_own_frames(&file->facts.runtime, walk->frames, walk->count);
+	if (frame_place_is_made(frame->ip))
+		return frame->ip;
+	mapping = mappings_find(process->mappings, ip);
+	return mapping && files_by_module(stacks->files, mapping->module) == file &&
+			       facts_locate(&file->facts, mapping->start, mapping->offset, 0,
+					    &moved)
+		       ? ip - moved
+		       : 0;
+}
+
+/*
+ * Leaves out the innermost frames of a sample that are a runtime's own: of the first frame's file,
+ * if that frame is the place that reports samples. Parts of the file may be mapped a second time,
+ * as V8 does with its builtin functions.
+ */
+static void leave_own_out(struct stacks *stacks, const struct process *process, struct tail *tail)
+{
+	const size_t count = tail->counts.n_user;
+	const struct mapping *mapping = count ? mappings_find(process->mappings, tail->user[0].ip)
+					      : NULL;
+	const struct file *file = mapping ? files_by_module(stacks->files, mapping->module) : NULL;
+	uint64_t places[STACK_DEPTH_MAX], last = 1;
+	size_t n = 0, own;
+
+	if (!file || !file->facts.runtime.sampled)
+		return;
+	while (n < count && last && !frame_place_is_bytecode(last)) {
+		last = place_in(stacks, process, file, &tail->user[n], n);
+		places[n++] = last;
+	}
+	if (places[0] != file->facts.runtime.sampled)
+		return;
+	own = stacks_own_frames(&file->facts.runtime, places, n);
+	tail->user += own;
+	tail->counts.n_user = (uint16_t)(tail->counts.n_user - own);
 }
 
 /* Takes the stack from a dump, unless it is no better than the other. */
-static void take_walk(struct stacks *stacks, const struct process *process,
-		      const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
+static void take_walk(const struct stack_walk *walk, struct tail *tail, struct stored_stack *out)
 {
-	size_t own = tail->sample ? own_frames(stacks, process, walk) : 0;
-
 	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
 
 	if (tail->copy->flags & COPY_WALKED &&
 	    (!(tail->copy->flags & COPY_BETTER) || walk->quality & worse))
 		return;
-	tail->user = walk->frames + own;
-	tail->counts.n_user = (uint16_t)(walk->count - own);
+	tail->user = walk->frames;
+	tail->counts.n_user = (uint16_t)walk->count;
 	tail->counts.quality &= (uint16_t)~QUALITY_USER;
 	tail->counts.quality |= (uint16_t)walk->quality;
 	out->dump_short = walk->cut_short;
@@ -195,7 +223,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 
 	if (stacks->walks_end && clock_now() > stacks->walks_end) {
 		stack_dumps_skip(stacks->dumps);
-		take_walk(stacks, process, &none, tail, out);
+		take_walk(&none, tail, out);
 		return 0;
 	}
 	if (!stacks->dumps)
@@ -212,7 +240,7 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 
 		cross_check_add(stacks->cross_check, stacks->files, process, &walked, walk);
 	}
-	take_walk(stacks, process, walk, tail, out);
+	take_walk(walk, tail, out);
 	return 0;
 }
 
@@ -478,6 +506,8 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct stac
 		err = walk_dump(stacks, process, &tail, out);
 	if (err)
 		return err;
+	if (tail.sample)
+		leave_own_out(stacks, process, &tail);
 	out->quality = stacks->quality = tail.counts.quality;
 	order(stacks, &tail);
 	if (base->cut)

@@ -60,10 +60,9 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 	       size_t n, stacks_visit *visit, void *context);
 
 /* The number of innermost frames of a sample's stack in the runtime's own code: they are left out.
- * The first frame is the place that reported it, which gives the load bias. A stack without other
- * frames is left alone: 0. */
-size_t stacks_own_frames(const struct runtime_facts *facts, const struct event_native *frames,
-			 size_t count);
+ * `places`: their link-time addresses, or encoded functions; 0: in another file. A stack without
+ * other frames is left alone: 0. */
+size_t stacks_own_frames(const struct runtime_facts *facts, const uint64_t *places, size_t count);
 
 /* The comparison of stacks that were both walked and dumped. */
 const struct cross_check *stacks_cross_check(const struct stacks *stacks);

@@ -61,6 +61,14 @@ static inline uint64_t store_number(const struct incoming *in, uint64_t number)
 	return process_number(in->process, in->header->provider, number);
 }
 
+/* unsampled.c: the sampler of the process is on, according to a runtime's places. */
+void store_is_sampled(const struct store *store, struct process *process);
+
+/* store_outside.c: another collection of a heap (0: the process's only one) that reports the ends
+ * of its objects: those that were there in its last one have survived that. Those allocated since
+ * `began` (ns) have no part in this one. */
+int store_outlast(struct store *store, const struct incoming *in, uint64_t heap, uint64_t began);
+
 /* store_outside.c: turns the number of a kind or reason of collections into the profile's. Its name
  * is written, if the program has one. */
 int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number);

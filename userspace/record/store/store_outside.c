@@ -26,52 +26,71 @@ static int put_fate(struct store *store, uint64_t time, uint64_t process, uint64
 	return profile_writer_put(store->writer, &record);
 }
 
-int store_freed(struct store *store, const struct incoming *in)
-{
-	const struct event_freed *event = (const void *)in->header;
-	struct live_object object;
-	uint32_t outcome = event->outcome;
-	int err;
-
-	if (!live_objects_take(store->live, in->process->id, event->address, &object))
-		return 0;
-	if (!outcome)
-		outcome = object.outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG;
-	err = put_fate(store, in->header->time, in->process->id, object.sample, outcome, event->age,
-		       object.cycles ? object.cycles - 1 : 0);
-	store->counts[STREAM_ALLOC] += !err;
-	return err;
-}
-
-struct outlasting {
+/* An event that is the same for several objects. */
+struct several {
 	struct store *store;
 	const struct incoming *in;
 	int err;
 };
 
-static void put_outlasted(void *context, uint64_t sample)
+static void put_freed(void *context, const struct live_object *object)
 {
-	struct outlasting *outlasting = context;
+	struct several *ending = context;
+	const struct event_freed *event = (const void *)ending->in->header;
+	uint32_t outcome = event->outcome;
 
-	if (!outlasting->err)
-		outlasting->err = put_fate(outlasting->store, outlasting->in->header->time,
-					   outlasting->in->process->id, sample, GCPROF_PROMOTED, 0,
-					   1);
+	if (!outcome)
+		outcome = object->outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG;
+	if (!ending->err)
+		ending->err = put_fate(ending->store, event->header.time, ending->in->process->id,
+				       object->sample, outcome, event->age,
+				       object->cycles ? object->cycles - 1 : 0);
+	ending->store->counts[STREAM_ALLOC] += !ending->err;
+}
+
+int store_freed(struct store *store, const struct incoming *in)
+{
+	const struct event_freed *event = (const void *)in->header;
+	struct several ending = {store, in, 0};
+	struct live_object object;
+
+	if (event->is_heap)
+		live_objects_heap_end(store->live, in->process->id, event->address, put_freed,
+				      &ending);
+	else if (live_objects_take(store->live, in->process->id, event->address, &object))
+		put_freed(&ending, &object);
+	return ending.err;
+}
+
+static void put_outlasted(void *context, const struct live_object *object)
+{
+	struct several *several = context;
+
+	if (!several->err)
+		several->err = put_fate(several->store, several->in->header->time,
+					several->in->process->id, object->sample, GCPROF_PROMOTED,
+					0, 1);
+}
+
+int store_outlast(struct store *store, const struct incoming *in, uint64_t heap, uint64_t began)
+{
+	struct several several = {store, in, 0};
+
+	live_objects_cycle(store->live, in->process->id, heap, began, put_outlasted, &several);
+	return several.err;
 }
 
 int store_gc_cycle(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_cycle *event = (const void *)in->header;
-	struct outlasting outlasting = {store, in, 0};
 	struct record record = {.kind = RECORD_gc_cycle};
-	int err;
+	int err = 0;
 
 	if (event->began > in->header->time)
 		return -EBADMSG;
 	/* Providers report outcomes themselves. */
 	if (!event->unfinished && !in->header->provider)
-		live_objects_cycle(store->live, in->process->id, event->began, put_outlasted,
-				   &outlasting);
+		err = store_outlast(store, in, 0, event->began);
 	record.gc_cycle.time = in->header->time;
 	record.gc_cycle.process = in->process->id;
 	record.gc_cycle.heap = process_heap(in->process, in->header->provider, event->heap);
@@ -83,7 +102,7 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	record.gc_cycle.heap_after = event->heap_after;
 	record.gc_cycle.live = event->live;
 	record.gc_cycle.unfinished = event->unfinished;
-	err = outlasting.err ? outlasting.err : store_refer_gc(store, in, &record.gc_cycle.name);
+	err = err ? err : store_refer_gc(store, in, &record.gc_cycle.name);
 	err = err ? err : store_refer_gc(store, in, &record.gc_cycle.reason);
 	return err ? err : profile_writer_put(store->writer, &record);
 }

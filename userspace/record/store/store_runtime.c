@@ -42,14 +42,15 @@ static uint64_t bytes_meant(const struct event_alloc *event)
 static int number_object(struct store *store, const struct incoming *in, uint64_t *sample)
 {
 	const struct event_alloc *event = (const void *)in->header;
+	struct live_object object = {.heap = event->heap, .time = in->header->time};
 	int err;
 
 	*sample = event->sample
 			  ? process_number(in->process, (uint8_t)event->provider, event->sample)
 			  : ++store->samples;
+	object.sample = *sample;
 	if (event->address)
-		err = live_objects_add(store->live, in->process->id, event->address, *sample,
-				       in->header->time);
+		err = live_objects_add(store->live, in->process->id, event->address, &object);
 	else if (!event->sample)
 		err = followed_taken(store->followed, in->process->id, in->header->tid, *sample,
 				     bytes_meant(event));
@@ -71,6 +72,8 @@ int store_alloc(struct store *store, const struct incoming *in)
 
 	if (err)
 		return err;
+	if (!event->provider)
+		store_is_sampled(store, in->process);
 	record.alloc.stack = keyed.stack;
 	err = number_object(store, in, &record.alloc.sample);
 	if (err)
@@ -191,15 +194,18 @@ int store_gc_begin(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_begin *event = (const void *)in->header;
 	struct record record = RECORD_OF(gc_begin, in);
-	int err;
+	int err = 0;
 
+	in->process->collects |= !in->header->provider;
 	record.gc_begin.heap = process_heap(in->process, in->header->provider, event->heap);
 	record.gc_begin.cycle = event->cycle;
 	record.gc_begin.kind = event->kind;
 	record.gc_begin.reason = event->reason;
 	record.gc_begin.stop = event->stop;
 	record.gc_begin.name = event->name;
-	err = reference_provider(store, in, in->header->provider);
+	if (!in->header->provider && event->heap)
+		err = store_outlast(store, in, event->heap, in->header->time);
+	err = err ? err : reference_provider(store, in, in->header->provider);
 	err = err ? err : store_refer_gc(store, in, &record.gc_begin.reason);
 	err = err ? err : store_refer_gc(store, in, &record.gc_begin.name);
 	return err ? err : profile_writer_put(store->writer, &record);
@@ -391,6 +397,8 @@ int store_period(struct store *store, const struct incoming *in)
 	const struct event_period *event = (const void *)in->header;
 	struct record record = RECORD_OF(period, in);
 
+	if (!in->header->provider)
+		store_is_sampled(store, in->process);
 	record.period.old_period = event->old_period;
 	record.period.new_period = event->new_period;
 	record.period.reason = event->reason;

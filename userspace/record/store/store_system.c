@@ -258,7 +258,7 @@ int store_exec(struct store *store, const struct incoming *in)
 	if (err)
 		return err;
 	in->process->expects = in->header->time;
-	in->process->unsampled = false;
+	in->process->unsampled = in->process->collects = false;
 	/* The thread that called exec continues as the leader. */
 	if (event->old_tid != in->header->tid)
 		processes_thread_ended(store->processes, in->process, event->old_tid);

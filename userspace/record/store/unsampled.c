@@ -2,8 +2,8 @@
 /* unsampled.c: processes whose allocations an agent should sample and does not. */
 /*
  * An agent that cannot work in a process says so itself. If it was not loaded, its process has not
- * mapped its file. That is known when the process ends or executes another program, and for long
- * ones a while after their start.
+ * mapped its file, or has no sampler that the agent would have switched on. That is known when the
+ * process ends or executes another program, and for long ones a while after their start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,6 +47,12 @@ void store_expect_agent(struct store *store, struct store_agent *agent)
 	store->agent = agent;
 }
 
+void store_is_sampled(const struct store *store, struct process *process)
+{
+	if (store->agent && !store->agent->file)
+		process->expects = 0;
+}
+
 /* What the mapped files of a process tell. */
 struct found {
 	const struct file *agent;
@@ -70,7 +76,7 @@ static void look(struct store *store, const struct process *process, struct foun
 		found->runtime |= file && file->state == FILE_KNOWN &&
 				  file->facts.runtime.runtime == store->agent->runtime;
 		found->unknown |= id && id != FILE_VDSO && !file;
-		if (!strcmp(base, store->agent->file))
+		if (store->agent->file && !strcmp(base, store->agent->file))
 			found->agent = file;
 		else if (!strcmp(base, LINKER))
 			found->linker = true;
@@ -88,6 +94,12 @@ static const char *reason(struct store *store, const struct process *process, bo
 	look(store, process, &found);
 	if (found.unknown || (agent->runtime && !found.runtime))
 		return NULL;
+	/* One that collects nothing may not have begun to run its program: node --version. */
+	if (!agent->file)
+		return ended && process->collects ? "its sampler was not switched on: NODE_OPTIONS "
+						    "was changed, or its "
+						    "Node.js has no inspector"
+						  : NULL;
 	if (!found.agent && agent->why_none)
 		return agent->why_none;
 	if (found.none)

@@ -58,6 +58,7 @@ struct process {
 	uint8_t providers[PROFILE_PROVIDERS];
 	uint8_t n_providers;
 	uint64_t expects; /* since when its program should have loaded an agent, ns; 0: checked */
+	bool collects;    /* its program has collections that a runtime's places report */
 	bool unsampled;   /* the profile says why this program has no samples */
 	uint64_t title;   /* last string written; 0: none */
 	uint64_t changes; /* of mappings or program: invalidates derived data */
