@@ -111,7 +111,7 @@ all: program library workloads
 
 .PHONY: program library workloads unit fuzz-targets
 program: $(O)/gcprof
-library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(AGENTS:%=$(O)/libgcprof-%.so)
+library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(AGENTS:%=$(O)/libgcprof-%.so) $(O)/gcprof-node.cjs
 workloads: $(WORKLOADS)
 # With the fuzzers, so that they stay true.
 unit: $(UNIT) $(O)/tests/fuzz/reader_process
@@ -218,6 +218,10 @@ $(O)/libgcprof-$(1).so: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a $(O
 		$(O)/libgcprof-provider.a -lpthread -o $$@
 endef
 $(foreach a,$(AGENTS),$(eval $(call agent_rule,$(a))))
+
+$(O)/gcprof-node.cjs: gc/agents/node/agent.cjs
+	$(call say,COPY)
+	$(Q)cp $< $@
 
 # The same for tests, with all names.
 $(O)/tests/provider.a: $(PROVIDER_OBJ) $(O)/sources
@@ -400,6 +404,7 @@ install: program library
 	$(call install_library,provider,how a runtime or an allocator reports to gcprof,)
 	$(call install_library,gc,generational garbage collector with a built-in allocation sampler,gcprof-provider)
 	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(AGENTS:%=$(O)/libgcprof-%.so)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(O)/gcprof-node.cjs
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) \
@@ -412,7 +417,7 @@ install: program library
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof \
-		$(AGENTS:%=$(DESTDIR)$(PREFIX)/lib/libgcprof-%.so) \
+		$(AGENTS:%=$(DESTDIR)$(PREFIX)/lib/libgcprof-%.so) $(DESTDIR)$(PREFIX)/lib/gcprof-node.cjs \
 		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \

@@ -40,7 +40,7 @@ void recording_expect_agent(struct recording *recording, const struct agent_verd
 	if (agent_runtime(kind) && !verdict->has_runtime)
 		agent->warned = false;
 	snprintf(agent->name, sizeof(agent->name), "gcprof-%s", agent_name(kind));
-	agent->file = agent_file(kind);
+	agent->file = agent_is_mapped(kind) ? agent_file(kind) : NULL;
 	agent->runtime = agent_runtime(kind);
 	agent->why_none = verdict->harmful
 				  ? "the program would not run with the agent, so it was started "

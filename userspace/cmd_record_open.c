@@ -204,18 +204,21 @@ bool recording_each_collection(const struct record_options *options)
 
 static int start_child(struct recording *recording, char **words)
 {
+	struct added_variable added = {.name = NULL};
 	struct target_setup setup = {
 		.path = recording->command,
 		.arguments = words,
 		.user = &recording->user,
 		.output_taken = recording->piped,
-		.preload = recording->agent.fd > 0 ? recording->agent.path : NULL,
+		.added = recording->agent.fd > 0 ? &added : NULL,
 		.period = recording->options.period,
 		.ceiling = recording_ceiling(&recording->options),
 		.each_collection = recording_each_collection(&recording->options),
 	};
 	struct problem problem;
 
+	if (setup.added)
+		agent_variable(recording->options.agent_kind, recording->agent.path, &added);
 	if (target_start(&setup, &recording->target, &problem))
 		return recording_fail(&problem);
 	recording_outlive_writes();
@@ -288,7 +291,7 @@ static void attach_probes(struct recording *recording, struct library_search *li
 		snprintf(none, sizeof(none), "%s in %%s or its libraries%s",
 			 recording_no_runtime(recording),
 			 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
-	if (recording->agent.fd > 0)
+	if (recording->agent.fd > 0 && agent_is_mapped(recording->options.agent_kind))
 		search_file(&search, recording->agent.path, recording->agent.fd);
 	snprintf(why_not, sizeof(why_not),
 		 search.failed       ? "the probes of %s or its libraries could not be attached"

@@ -98,8 +98,9 @@ const struct option_row record_rows[] = {
 	{"runtime", 0, OPTION_TEXT, offsetof(struct record_options, runtimes), 0, 0, "NAME[,NAME]",
 	 runtime_help},
 	{"agent", 0, OPTION_TEXT, offsetof(struct record_options, agent), 0, 0, "NAME",
-	 "sample what COMMAND allocates and frees, with a library in LD_PRELOAD: malloc (the C "
-	 "library's), python (Python objects and buffers); java: outcome of Java's samples"},
+	 "sample what COMMAND allocates and frees, by what it loads: malloc (the C library's), "
+	 "python (Python objects and buffers), node (JavaScript objects); java: outcome of Java's "
+	 "samples"},
 	{"malloc", 0, OPTION_FLAG, offsetof(struct record_options, malloc), 0, 0, NULL,
 	 "the same as --agent malloc"},
 	{"no-writes", 0, OPTION_FLAG, offsetof(struct record_options, no_writes), 0, 0, NULL,
@@ -159,20 +160,23 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 	return 0;
 }
 
-/* With the path, since the loader would not find the name alone. */
+/* With the path, since the file would not be found by its name alone. */
 static void advise_preload(const struct record_options *options)
 {
 	const char *variable, *path = agent_file(options->agent_kind);
 	struct agent agent = {.fd = -1};
 	struct invoker user;
+	struct added_variable added;
 	struct problem problem;
 
 	if (!invoker_find(&user, &variable) &&
 	    !agent_open(options->agent_kind, &user, &agent, &problem))
 		path = agent.path;
-	log_error("--agent %s: only for a COMMAND that gcprof starts. A running program keeps its "
-		  "allocator: to record it later, start it with LD_PRELOAD=%s",
-		  options->agent, path);
+	agent_variable(options->agent_kind, path, &added);
+	log_error("--agent %s: only for a COMMAND that gcprof starts; it is too late for a running "
+		  "program. To record one later, start it with %s=%s%s%s",
+		  options->agent, added.name, strchr(added.text, ' ') ? "'" : "", added.text,
+		  strchr(added.text, ' ') ? "'" : "");
 	agent_close(&agent);
 }
 
@@ -186,7 +190,7 @@ static int check_agent(struct record_options *options, bool attaches)
 		options->agent = "malloc";
 	options->agent_kind = options->agent ? agent_find(options->agent) : NULL;
 	if (options->agent && !options->agent_kind) {
-		log_error("--agent %s: malloc, python or java", options->agent);
+		log_error("--agent %s: malloc, python, java or node", options->agent);
 		return -EINVAL;
 	}
 	if (attaches && options->agent_kind && agent_attaches(options->agent_kind) &&

@@ -109,7 +109,7 @@ make_in_root() {
 		gcprof report --filter:function= module= type=
 		gcprof report --frames:all managed native
 		gcprof record --runtime:auto none hotspot go
-		gcprof record --agent:malloc python java
+		gcprof record --agent:malloc python java node
 		gcprof record --syscalls:all slow= count off
 		gcprof export -f:firefox html pprof folded
 		gcprof export --by:cpu bytes gc syscall off-cpu faults

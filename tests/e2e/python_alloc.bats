@@ -247,7 +247,7 @@ right_ends() {
 @test "agents that are not there, and two at a time, are refused" {
 	run "$GCPROF" record --agent ruby -- true
 	[ "$status" = 2 ]
-	[[ $output = *'--agent ruby: malloc, python or java'* ]]
+	[[ $output = *'--agent ruby: malloc, python, java or node'* ]]
 	run "$GCPROF" record --malloc --agent python -- true
 	[ "$status" = 2 ]
 	[[ $output = *'use only one agent'* ]]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* agents.c: allocation sampling libraries, and which programs may load them. */
+/* agents.c: agents that sample allocations, and which programs may load them. */
 #include "agents.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 
 struct agent_kind {
 	const char *name, *file;
+	const struct loading *loading;
 	uint32_t runtime;          /* the agent's runtime; RUNTIME_NONE: the C library */
 	const char *title;         /* the runtime's usual name */
 	const char *const *others; /* variables that give the runtime another allocator */
@@ -26,23 +27,49 @@ struct agent_kind {
 		      struct problem *problem);
 };
 
+/* How programs load an agent: a variable of their environment. */
+static const struct loading {
+	const char *variable, *separator; /* of its parts */
+	const char *option;               /* before the file's path */
+	bool is_first;                    /* of the parts */
+	bool is_mapped;                   /* by the dynamic linker, which must be the agents' */
+	const char *forbidden;            /* characters in the path */
+} preloading = {.variable = "LD_PRELOAD",
+		.separator = ":",
+		.option = "",
+		.is_mapped = true,
+		.forbidden = ": "},
+  requiring = {.variable = "NODE_OPTIONS",
+	       .separator = " ",
+	       .option = "--require ",
+	       .is_first = true,
+	       .forbidden = " \"\\"};
+
 static const char *const python_others[] = {"PYTHONMALLOC", "PYTHONDEVMODE", NULL};
 
-static const char *const java_others[] = {NULL};
+static const char *const no_others[] = {NULL};
 
 static const struct agent_kind kinds[] = {
-	{.name = "malloc", .file = "libgcprof-malloc.so"},
+	{.name = "malloc", .file = "libgcprof-malloc.so", .loading = &preloading},
 	{.name = "python",
 	 .file = "libgcprof-cpython.so",
+	 .loading = &preloading,
 	 .runtime = RUNTIME_CPYTHON,
 	 .title = "CPython",
 	 .others = python_others},
 	{.name = "java",
 	 .file = "libgcprof-jvm.so",
+	 .loading = &preloading,
 	 .runtime = RUNTIME_HOTSPOT,
 	 .title = "HotSpot",
-	 .others = java_others,
+	 .others = no_others,
 	 .attach = java_attach},
+	{.name = "node",
+	 .file = "gcprof-node.cjs",
+	 .loading = &requiring,
+	 .runtime = RUNTIME_V8,
+	 .title = "Node.js",
+	 .others = no_others},
 };
 
 const struct agent_kind *agent_find(const char *name)
@@ -61,6 +88,21 @@ const char *agent_name(const struct agent_kind *kind)
 const char *agent_file(const struct agent_kind *kind)
 {
 	return kind->file;
+}
+
+bool agent_is_mapped(const struct agent_kind *kind)
+{
+	return kind->loading->is_mapped;
+}
+
+void agent_variable(const struct agent_kind *kind, const char *path, struct added_variable *out)
+{
+	const struct loading *loading = kind->loading;
+
+	*out = (struct added_variable){.name = loading->variable,
+				       .separator = loading->separator,
+				       .is_first = loading->is_first};
+	snprintf(out->text, sizeof(out->text), "%s%s", loading->option, path);
 }
 
 uint32_t agent_runtime(const struct agent_kind *kind)
@@ -108,8 +150,7 @@ static int open_beside(const struct agent_kind *kind, const struct invoker *user
 		return -ENOENT;
 	out->path[size] = '\0';
 	slash = strrchr(out->path, '/');
-	/* The linker splits LD_PRELOAD at these characters. */
-	if (!slash || strpbrk(out->path, ": "))
+	if (!slash || strpbrk(out->path, kind->loading->forbidden))
 		return -EINVAL;
 	room = sizeof(out->path) - (size_t)(slash + 1 - out->path);
 	if ((size_t)snprintf(slash + 1, room, "%s%s", from, kind->file) >= room)
@@ -127,8 +168,8 @@ int agent_open(const struct agent_kind *kind, const struct invoker *user, struct
 		return 0;
 	if (out->fd == -EINVAL)
 		return problem_set(problem, out->fd,
-				   "%s: a path with a blank or colon cannot be in LD_PRELOAD",
-				   out->path);
+				   "%s: a path with one of the characters '%s' cannot be in %s",
+				   out->path, kind->loading->forbidden, kind->loading->variable);
 	return problem_set(problem, out->fd, "%s, which --agent %s needs: %s", out->path,
 			   kind->name, strerror(-out->fd));
 }
@@ -165,7 +206,8 @@ void agent_judge(const struct agent_kind *kind, const struct file *file, const c
 
 	if (!verdict->program[0]) {
 		snprintf(verdict->program, sizeof(verdict->program), "%.200s", path_base(path));
-		judge_program(file, verdict);
+		if (kind->loading->is_mapped)
+			judge_program(file, verdict);
 	}
 	verdict->has_runtime |= file->facts.runtime.runtime == kind->runtime;
 	if (verdict->why[0] || allocator == ALLOCATOR_NONE || allocator == ALLOCATOR_LIBC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* agents.h: allocation sampling libraries, and which programs may load them. */
+/* agents.h: agents that sample allocations, and which programs may load them. */
 #ifndef GCPROF_AGENTS_H
 #define GCPROF_AGENTS_H
 
@@ -17,8 +17,9 @@ const struct agent_kind *agent_find(const char *name);
 
 const char *agent_name(const struct agent_kind *kind);
 
-/* Its file's name. */
+/* Its file's name; and do programs that load it map this file? */
 const char *agent_file(const struct agent_kind *kind);
+bool agent_is_mapped(const struct agent_kind *kind);
 
 /* The runtime whose programs it is for; RUNTIME_NONE: for any program. */
 uint32_t agent_runtime(const struct agent_kind *kind);
@@ -27,6 +28,16 @@ struct agent {
 	char path[PATH_MAX]; /* beside this program, or in its installation's lib directory */
 	int fd;              /* opened as the user whose program will load it */
 };
+
+/* An addition to a variable of a program's environment, before or after what it has. */
+struct added_variable {
+	const char *name, *separator;
+	bool is_first;
+	char text[PATH_MAX + 16];
+};
+
+/* The one by which programs load the agent from this path. */
+void agent_variable(const struct agent_kind *kind, const char *path, struct added_variable *out);
 
 /* Finds this gcprof's agent, regardless of the environment. To be closed. -ENOENT, -EACCES. */
 int agent_open(const struct agent_kind *kind, const struct invoker *user, struct agent *out,

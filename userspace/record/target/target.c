@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents.h"
 #include "../../util/priority.h"
 
 struct target {
@@ -121,19 +122,18 @@ static int set_number(const char *name, uint64_t value)
 	return setenv(name, text, 1) ? -errno : 0;
 }
 
-/* After the user's own libraries. */
-static int add_preload(const char *library)
+static int add_variable(const struct added_variable *added)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char *text;
+	const char *others = getenv(added->name), *text = added->text;
+	bool alone = !others || !*others;
+	char *joined = NULL;
 	int err;
 
-	if (!others || !*others)
-		return setenv("LD_PRELOAD", library, 1) ? -errno : 0;
-	if (asprintf(&text, "%s:%s", others, library) < 0)
+	if (!alone && asprintf(&joined, "%s%s%s", added->is_first ? text : others, added->separator,
+			       added->is_first ? others : text) < 0)
 		return -ENOMEM;
-	err = setenv("LD_PRELOAD", text, 1) ? -errno : 0;
-	free(text);
+	err = setenv(added->name, alone ? text : joined, 1) ? -errno : 0;
+	free(joined);
 	return err;
 }
 
@@ -151,8 +151,8 @@ static int child_prepare(const struct target_setup *setup)
 	/* Its libraries report from their first instruction on. */
 	if (!err)
 		err = set_number("GCPROF_RECORD", 1);
-	if (!err && setup->preload)
-		err = add_preload(setup->preload);
+	if (!err && setup->added)
+		err = add_variable(setup->added);
 	if (!err && setup->each_collection)
 		err = set_number("GCPROF_GC_CEILING", 0);
 	return err;

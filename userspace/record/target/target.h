@@ -22,16 +22,18 @@
 int target_resolve(const struct invoker *user, const char *command, char **path,
 		   struct problem *problem);
 
+struct added_variable; /* agents.h */
+
 /* How to set up the child. */
 struct target_setup {
 	const char *path;
 	char *const *arguments;     /* the first is the command as given */
 	const struct invoker *user; /* to run as */
 	bool output_taken;          /* stdout is the profile; the program's goes to stderr */
-	const char *preload;        /* a library to load first; NULL: none */
-	uint64_t period;            /* GCPROF_PERIOD, bytes; 0: not set */
-	uint64_t ceiling;           /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
-	bool each_collection;       /* GCPROF_GC_CEILING=0: no sums of collections */
+	const struct added_variable *added; /* to its environment; NULL: nothing */
+	uint64_t period;                    /* GCPROF_PERIOD, bytes; 0: not set */
+	uint64_t ceiling;     /* GCPROF_CEILING, samples a second; UINT64_MAX: not set */
+	bool each_collection; /* GCPROF_GC_CEILING=0: no sums of collections */
 };
 
 struct target;
