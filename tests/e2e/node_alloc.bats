@@ -41,7 +41,7 @@ survived() { # FUNCTION FROM TO
 }
 
 @test "functions have the bytes that they allocate; what they keep survives and is alive" {
-	objects node "$OBJECTS" 400000
+	objects node --no-turbo-inlining "$OBJECTS" 400000
 	right_all 1
 	survived items 0 0.05
 	survived arrays 0 0.05
@@ -55,7 +55,7 @@ survived() { # FUNCTION FROM TO
 }
 
 @test "workers have heaps of their own, which end with them" {
-	objects node "$OBJECTS" 200000 workers
+	objects node --no-turbo-inlining "$OBJECTS" 200000 workers
 	right 2 items arrays keeps callback
 	survived items 0 0.05
 	survived keeps 0.9 1
@@ -114,11 +114,11 @@ survived() { # FUNCTION FROM TO
 	for other in ~/.nvm/versions/node/v{20,22,24}.*/bin/node; do
 		[ -x "$other" ] || continue
 		tried=1
-		objects "$other" "$OBJECTS" 400000
+		objects "$other" --no-turbo-inlining "$OBJECTS" 400000
 		right_all 1
 		survived items 0 0.05
 		survived keeps 0.9 1
-		objects "$other" "$OBJECTS" 200000 workers
+		objects "$other" --no-turbo-inlining "$OBJECTS" 200000 workers
 		right 2 items arrays keeps callback
 	done
 	[ -n "$tried" ] || skip 'there are none'
