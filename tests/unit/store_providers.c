@@ -103,3 +103,63 @@ TEST(each_provider_has_its_own_kinds_and_reasons)
 	CHECK_EQ(nth(RECORD_gc_name, 2)->gc_name.number, second->reason);
 	CHECK_STR(seen.strings[nth(RECORD_gc_name, 2)->gc_name.name], "stall");
 }
+
+static void send_object(uint64_t heap, uint64_t address)
+{
+	struct event_alloc *alloc = event(EVENT_alloc, sizeof(*alloc), 1, 100);
+
+	alloc->bytes = 48;
+	alloc->period = 4096;
+	alloc->address = address;
+	alloc->heap = heap;
+	alloc->kind = GCPROF_SAMPLE_FOREIGN;
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_collection(uint64_t heap)
+{
+	struct event_gc_begin *collection = event(EVENT_gc_begin, sizeof(*collection), 1, 100);
+
+	collection->heap = heap;
+	CHECK_EQ(send_event(), 0);
+}
+
+static void send_freed(uint64_t address, uint32_t is_heap)
+{
+	struct event_freed *freed = event(EVENT_freed, sizeof(*freed), 1, 100);
+
+	freed->address = address;
+	freed->is_heap = is_heap;
+	CHECK_EQ(send_event(), 0);
+}
+
+static void check_fate(size_t i, uint64_t sample, uint64_t outcome, uint64_t collections)
+{
+	const struct record_fate *fate = &nth(RECORD_fate, i)->fate;
+
+	CHECK_EQ(fate->sample, sample);
+	CHECK_EQ(fate->outcome, outcome);
+	CHECK_EQ(fate->collections, collections);
+}
+
+TEST(objects_survive_the_collections_of_their_own_heap_and_end_with_it)
+{
+	begin();
+	send_object(7, 0x100);
+	send_object(8, 0x200);
+	send_object(7, 0x300);
+	send_collection(7);
+	/* In this collection it dies; that of the other heap means nothing. */
+	send_freed(0x100, 0);
+	send_collection(8);
+	send_collection(7);
+	send_freed(7, 1);
+	send_freed(0x200, 0);
+	send_freed(0x300, 0);
+	finish();
+	CHECK_EQ(count(RECORD_fate), 4);
+	check_fate(0, 1, GCPROF_DIED_YOUNG, 0);
+	check_fate(1, 3, GCPROF_PROMOTED, 1);
+	check_fate(2, 3, GCPROF_DIED_OLD, 2);
+	check_fate(3, 2, GCPROF_DIED_YOUNG, 0);
+}

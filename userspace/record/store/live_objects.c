@@ -159,6 +159,7 @@ struct end {
 	uint64_t process, heap;
 	bool all;                 /* of the process */
 	bool found;               /* a heap */
+	uint64_t cycles;          /* of the last one found */
 	live_object_visit *ended; /* NULL: nobody wants to know */
 	void *context;
 };
@@ -175,8 +176,12 @@ static bool object_stays(void *context, const void *key, uint64_t *value)
 
 	if (stays(end, ((const struct object_key *)key)->process, object ? object->live.heap : 0))
 		return true;
-	if (object && end->ended)
+	if (object && end->ended) {
+		/* It has survived all of them, as if another one ended it. */
+		object->live.cycles = end->cycles - object->live.cycles + 1;
+		object->live.outlasted = object->live.cycles > 1;
 		end->ended(end->context, &object->live);
+	}
 	free(object);
 	return false;
 }
@@ -188,8 +193,9 @@ static bool heap_stays(void *context, const void *key, uint64_t *value)
 
 	if (stays(end, heap->process, heap->heap))
 		return true;
-	free((void *)(uintptr_t)*value);
+	end->cycles = *value ? ((const struct heap *)(uintptr_t)*value)->cycles : 0;
 	end->found = true;
+	free((void *)(uintptr_t)*value);
 	return false;
 }
 
