@@ -124,7 +124,7 @@ static void make_builder(const struct report_arguments *arguments, struct call_t
 static int print_calls(const struct model *model, const struct report_arguments *arguments,
 		       const struct report_options *options, const struct call_builder *builder)
 {
-	struct calls_request request = {builder->kind, builder->pattern, CALLS_CPU};
+	struct calls_request request = {builder->kind, builder->pattern, CALLS_CPU, 0, false};
 	int error;
 
 	calls_measure(builder->tree, arguments->sort, &request.measure);
@@ -252,19 +252,33 @@ static int check_sort(const struct report_arguments *arguments)
 	return 0;
 }
 
-/* What a server adds up has fewer parts. */
+/* A server has sums of samples, pauses and calls, but no events, threads or live objects. */
 static int run_from_server(const struct report_arguments *arguments, size_t n_filters)
 {
 	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC;
 	struct report_options options = options_of(arguments);
+	struct call_tree none = {.count = 0};
+	struct call_builder builder;
+	struct calls_request calls;
 
-	if (arguments->file || n_filters || wants_calls(arguments) || arguments->frames ||
-	    arguments->histogram || options.parts & ~parts) {
+	if (arguments->file || n_filters || arguments->frames || arguments->histogram ||
+	    arguments->recording || (options.parts & ~parts && options.parts != PART_TIMELINE)) {
 		log_error("--from: only with --functions, --sites, --types, --syscalls, --gc, "
-			  "--where, --sort, --top and --json");
+			  "--tree, --callers, --callees, --timeline (alone), --where, --sort, "
+			  "--top and --json");
 		return EXIT_USAGE;
 	}
-	return report_from_server(&arguments->server, arguments->where, arguments->json, &options);
+	make_builder(arguments, &none, &builder);
+	calls = (struct calls_request){builder.kind, builder.pattern, CALLS_CPU, 0, false};
+	if (arguments->sort && wants_calls(arguments))
+		calls_measure(&none, arguments->sort, &calls.measure);
+	if (calls.measure == CALLS_LIVE) {
+		log_error("--sort live: the server does not know what was alive");
+		return EXIT_USAGE;
+	}
+	return report_from_server(&(struct server_report){&arguments->server, arguments->where,
+							  arguments->json, &options,
+							  wants_calls(arguments) ? &calls : NULL});
 }
 
 static int report_run(int argc, char **argv)

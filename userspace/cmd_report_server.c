@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fleet/calls.h"
 #include "fleet/report.h"
 #include "model/world/text.h"
 #include "report/page.h"
@@ -241,39 +242,84 @@ static int print_text(const json_t *report, const struct report_options *options
 	return err;
 }
 
-int report_from_server(const struct server_arguments *server, const char *condition, bool json,
-		       const struct report_options *options)
+/* Asks for the tables and prints them; `http` is borrowed. */
+static int report_tables(const struct server_report *report, const struct where *where,
+			 struct http *http, struct http_problem *problem)
+{
+	const struct report_options *options = report->options;
+	json_t *answer = NULL;
+	int err = fleet_report(http, where, options->top ? options->top : TOP_DEFAULT, &answer,
+			       problem);
+
+	if (!err)
+		err = server_clean(answer);
+	if (!err && report->json)
+		err = json_dumpf(answer, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -ENOMEM
+											  : 0;
+	else if (!err)
+		err = print_text(answer, options);
+	if (!err && report->json)
+		putchar('\n');
+	json_decref(answer);
+	return err;
+}
+
+static int report_calls(const struct server_report *report, const struct where *where,
+			struct http *http, struct http_problem *problem)
+{
+	struct calls_request request = *report->calls;
+	struct fleet_calls calls = {
+		.kind = request.kind,
+		.pattern = request.pattern,
+		.measure = report->options->sort ? request.measure : CALLS_MEASURES,
+	};
+	struct call_tree tree = {.count = 0};
+	int err = fleet_calls(http, where, &calls, problem);
+
+	if (!err)
+		err = server_clean(calls.answer);
+	if (!err)
+		err = fleet_calls_tree(calls.answer, &tree);
+	if (!err)
+		err = call_tree_sort(&tree, calls.measure);
+	request.measure = calls.measure;
+	request.profiles = calls.profiles;
+	request.cut = tree.count > FLEET_CALLS_MAX;
+	if (!err)
+		err = report->json ? calls_json(NULL, &tree, &request, stdout)
+				   : calls_text(NULL, &tree, &request, report->options, stdout);
+	call_tree_free(&tree);
+	json_decref(calls.answer);
+	return err;
+}
+
+int report_from_server(const struct server_report *report)
 {
 	static struct where where;
 	struct http_problem problem = {0};
 	struct http *http = NULL;
-	json_t *report = NULL;
 	char fault[200];
 	int err, status;
 
-	if (where_parse(condition ? condition : "", (uint64_t)time(NULL), &where, fault,
+	if (where_parse(report->where ? report->where : "", (uint64_t)time(NULL), &where, fault,
 			sizeof(fault))) {
 		log_error("--where: %s", fault);
 		return EXIT_USAGE;
 	}
-	status = server_open(server, &http);
+	status = server_open(report->server, &http);
 	if (status)
 		return status;
-	err = fleet_report(http, &where, options->top ? options->top : TOP_DEFAULT, &report,
-			   &problem);
+	if (report->calls)
+		err = report_calls(report, &where, http, &problem);
+	else if (report->options->parts == PART_TIMELINE)
+		err = report_server_timeline(report, &where, http, &problem);
+	else
+		err = report_tables(report, &where, http, &problem);
 	if (err)
 		log_error("%s: %s", http_name(http),
-			  err == -EBADMSG ? "the server's answer is invalid" : problem.text);
-	else
-		err = server_clean(report);
+			  err == -EBADMSG ? "the server's answer is invalid"
+			  : *problem.text ? problem.text
+					  : strerror(-err));
 	http_free(http);
-	if (!err && json)
-		err = json_dumpf(report, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -ENOMEM
-											  : 0;
-	else if (!err)
-		err = print_text(report, options);
-	if (!err && json)
-		putchar('\n');
-	json_decref(report);
 	return err ? EXIT_FAILURE : 0;
 }

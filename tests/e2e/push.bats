@@ -158,6 +158,81 @@ close_to() { # EXPECTED FOUND
 	grep -q '^Allocation sites' text
 }
 
+# Nodes of a call tree as lines: callers, costs. Costs without a stack are no part of a file's tree.
+calls() {
+	jq -r 'def nodes(path): (path + [.name, .module // ""]) as $path | [($path | join(" ")),
+			(to_entries[] | select(.key | test("^(total|self)_") and endswith("live_bytes") == false) | .value | . / 100 | round)],
+			(.children[] | nodes($path));
+		.root | del(.children[] | select(.name == "(no stack)" or .name == "(no samples)")) | .children[] | nodes([]) | @tsv' |
+		LC_ALL=C sort
+}
+
+@test "report --from --tree, --callers, --callees: every node as in the report of the file" {
+	push --label service=one known.data
+	push --label service=two many.data
+	for option in --tree '--callers spin|gc_alloc*' '--callees *burn*ll' '--tree --sort gc' "--callers %s_'\\"; do
+		# shellcheck disable=SC2086 # patterns have no blanks
+		"$GCPROF" report --json $option known.data | calls >expected
+		report_from --where service=one --json $option >server.json
+		jq -e '.profiles == 1 and .cut == false' server.json
+		calls <server.json >found
+		[[ $option = *%* ]] || [ -s expected ]
+		paste expected found | awk -F '\t' '
+			{n = NF / 2; for (i = 1; i <= n; i++) if ($i != $(i + n) && !(i > 1 && ($i - $(i + n)) ^ 2 <= 4)) bad = 1}
+			bad {print; exit} END {exit bad}'
+		same nodes "$(wc -l <found)" "$(wc -l <expected)"
+	done
+	same totals "$(report_from --tree --json | jq -c '.root | [.total_cpu_ns, .total_syscall_ns, .total_off_cpu_ns]')" \
+		"$(report_from --json | jq -c '.totals | [.cpu_ns, .syscall_ns, .off_cpu_ns]')"
+	report_from --tree --sort alloc >text
+	grep -q '^2 profiles$' text
+	grep -q '^Call tree, from the outermost function (by allocated bytes)$' text
+	grep -q 'make_tree$' text
+	run -2 report_from --tree --sort live
+	run -2 report_from --tree --callers spin
+}
+
+@test "report --from --timeline: sums of windows as in the report, by the second and by the hour" {
+	push known.data
+	totals='(.totals | .cpu_ns, .syscall_ns, .off_cpu_ns, .bytes.estimate), (.pauses | map(.total_ns) | add), (.pauses | map(.count) | add)'
+	sums='.windows | map(.cpu_ns), map(.syscall_ns), map(.off_cpu_ns), map(.alloc.estimate), map(.pause_ns), map(.pauses) | add'
+	timeline() {
+		report_from --timeline --json "$@"
+	}
+	same_totals() { # FILE
+		paste expected <(jq "$sums" "$1") | awk '($1 - $2) ^ 2 > (1e-6 * $1 + 1000) ^ 2 {print; bad = 1} END {exit bad || NR != 6}'
+	}
+	report_from --json | jq "$totals" >expected
+	timeline >seconds.json
+	same_totals seconds.json
+	start=$(ask_server 'SELECT toUInt32(min(time)) FROM samples WHERE time > 0')
+	same 'the first window' "$(jq -c '[.step_ns, .windows[0].time]' seconds.json)" "[1000000000,$start]"
+	# CPU time without samples, a stack with the same number everywhere, is spread over its profile.
+	n=$(jq '.windows[-1].time - .windows[0].time + 5' seconds.json)
+	columns=profile,block,day,service,version,time,stack,cpu_ns
+	ask_server "ALTER TABLE profiles UPDATE duration_ns = ($n - 1) * 1000000000 WHERE 1"
+	wait_until updated
+	ask_server "INSERT INTO samples ($columns) SELECT profile, 0, day, service, version, toDateTime($start), toUInt64(8568265766849537381), $n * 1000000000 FROM profiles"
+	ask_server "INSERT INTO samples ($columns) SELECT profile, 0, day, service, version, toDateTime($start + 99), toUInt64(1), 7 FROM profiles"
+	timeline | jq -e '[.windows[-4:-1][].cpu_ns / 1e9 | floor] == [1, 1, 1] and .windows[-1].cpu_ns == 7'
+	# The same each hour for 60 days: hourly sums.
+	columns=$(ask_server "SELECT name FROM system.columns WHERE database = 'gcprof' AND table = 'samples' FORMAT TSV" | paste -sd,)
+	ask_server "INSERT INTO samples ($columns) SELECT ${columns/,time,/,time + n * 3600 AS time,} FROM (SELECT * FROM samples WHERE time > 0)
+		ARRAY JOIN range(1440) AS n WHERE n > 0"
+	report_from --json | jq "$totals" >expected
+	for where in 'service!=x' 'host!=x'; do
+		timeline --where "$where" >hours.json
+		same step "$(jq .step_ns hours.json)" 7200000000000
+		same_totals hours.json
+		same windows "$(jq '.windows | length' hours.json)" "$(ask_server 'SELECT uniqExact(intDiv(toUInt32(hour), 7200)) FROM hourly WHERE hour > 0')"
+	done
+	report_from --timeline --width 80 >text
+	grep -q '^  CPU .*  up to [0-9.]* CPUs$' text
+	grep -q '^  from .* UTC on; each character is [0-9.,]* [a-z]*$' text
+	same 'none' "$(timeline --where service=x | jq -c '[.profiles, .windows]')" '[0,[]]'
+	run -2 report_from --timeline --types
+}
+
 @test "export -f folded --from: the stacks of all profiles, as in the export of the file" {
 	push --label service=one known.data
 	push --label service=two many.data
@@ -335,7 +410,7 @@ updated() {
 		run -2 report_from --where "$where"
 		grep -q -- '--where: ' <<<"$output"
 	done
-	for option in --threads '--filter phase=gc' --tree '--frames managed' known.data; do
+	for option in --live '--filter phase=gc' --recording '--frames managed' known.data; do
 		run -2 report_from $option
 		grep -q -- '--from: only with' <<<"$output"
 	done
@@ -367,7 +442,9 @@ updated() {
 	"$GCPROF" report --from "$url" >text
 	grep -qiF '\x1b]0;title\x07' text
 	"$GCPROF" report --from "$url" --json >json
-	for file in text json; do
+	"$GCPROF" report --from "$url" --tree --json >tree
+	grep -qiF 'x1b]0;title' tree
+	for file in text json tree; do
 		run -1 grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae' "$file"
 	done
 }
@@ -686,6 +763,10 @@ has_blocks() { # COUNT CLIENT
 			report_from --json --where 'team=ours' >server.json
 			same cpu "$(jq .totals.cpu_ns server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' .report.json)"
 			jq -e '.functions | map(.name) | contains(["spin"])' server.json >/dev/null
+			same callers "$(report_from --callers spin --json | jq '.root.total_cpu_ns')" \
+				"$(jq '.functions[] | select(.name == "spin").cpu_total_ns' server.json)"
+			report_from --timeline --json | jq -e --argjson cpu "$(jq .totals.cpu_ns server.json)" \
+				'(.windows | map(.cpu_ns) | add) - $cpu | fabs < 10' # rounded by window
 			ask_server 'SELECT count() > 0 FROM samples_local'
 		done >stored
 		same 'servers with its rows' "$(grep -c '^1' stored)" 1

@@ -111,8 +111,7 @@ static int find_sizes(struct sums *sums, const struct where *const wheres[2],
 	out->cpu_ns[0] = take_number(json_incref(cpu), "before");
 	out->cpu_ns[1] = take_number(cpu, "after");
 	for (int side = 0; side < 2 && !err; side++)
-		out->profiles[side] = (uint64_t)take_number(
-			sums_ask(sums, sums_print_profiles, wheres[side], &err), "profiles");
+		err = sums_profiles(sums, wheres[side], &out->profiles[side]);
 	return err;
 }
 

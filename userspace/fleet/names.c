@@ -49,6 +49,11 @@ static uint64_t rest_function(const char *name)
 	return function_hash(runtime_name(RUNTIME_NATIVE), NULL, NULL, name);
 }
 
+uint64_t fleet_rest_stack(const char *name)
+{
+	return stack_hash(HASH_START, rest_function(name));
+}
+
 static void hash_all(struct fleet_names *names)
 {
 	const struct functions *functions = &names->world->functions;
@@ -111,8 +116,7 @@ static void rest_id(sqlite3_context *context, int count, sqlite3_value **values)
 	const char *name = text_of(values[0]);
 
 	(void)count;
-	sqlite3_result_int64(context,
-			     (int64_t)stack_hash(HASH_START, rest_function(name ? name : "")));
+	sqlite3_result_int64(context, (int64_t)fleet_rest_stack(name ? name : ""));
 }
 
 static void function_id(sqlite3_context *context, int count, sqlite3_value **values)

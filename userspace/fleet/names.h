@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: private to rows.c: IDs of functions and stacks that are the same on all machines. */
+/* names.h: IDs of functions and stacks that are the same on all machines. */
 #ifndef GCPROF_FLEET_NAMES_H
 #define GCPROF_FLEET_NAMES_H
+
+#include <stdint.h>
 
 struct fleet_names;
 struct world;
@@ -14,5 +16,8 @@ struct sqlite3;
 int fleet_names_create(const struct world *world, struct sqlite3 *connection,
 		       struct fleet_names **out);
 void fleet_names_free(struct fleet_names *names); /* NULL is allowed */
+
+/* ID of the stack that stands for costs without one: "(no stack)" or "(no samples)". */
+uint64_t fleet_rest_stack(const char *name);
 
 #endif

@@ -199,32 +199,6 @@ static double number(const json_t *row, const char *key)
 	return json_number_value(json_object_get(row, key));
 }
 
-/* As an integer, if it fits into 63 bits. */
-static void put(json_t *row, const char *key, double value)
-{
-	json_object_set_new(row, key,
-			    value > 9e18 ? json_real(value)
-			    : value > 0  ? json_integer(llround(value))
-					 : json_integer(0));
-}
-
-/* Replaces bytes, variance and observed bytes by an object with the interval. */
-static void put_bytes(json_t *row, const char *key, const char *bytes, const char *variance,
-		      const char *observed)
-{
-	const struct tally tally = {number(row, bytes), number(row, variance),
-				    number(row, observed)};
-	struct estimate estimate = tally_estimate(&tally);
-	json_t *object = json_object();
-
-	put(object, "estimate", estimate.value);
-	put(object, "low", floor(estimate.low));
-	put(object, "high", ceil(estimate.high));
-	json_object_del(row, variance);
-	json_object_del(row, observed);
-	json_object_set_new(row, key, object);
-}
-
 /* Adds the share that survived, with its interval. */
 static void put_survived(json_t *row, const char *known, const char *survived, const char *variance)
 {
@@ -238,20 +212,6 @@ static void put_survived(json_t *row, const char *known, const char *survived, c
 	json_object_set_new(row, "survived_high", json_real(estimate.high));
 }
 
-/* Rounds all figures except shares. */
-static void round_all(json_t *row)
-{
-	const char *key;
-	json_t *value;
-	void *next;
-
-	json_object_foreach_safe(row, next, key, value) if (json_is_real(value) &&
-							    strncmp(key, "survived_l", 10) != 0 &&
-							    strncmp(key, "survived_h", 10) != 0 &&
-							    strcmp(key, "survived") != 0)
-		put(row, key, json_real_value(value));
-}
-
 static void finish_function(json_t *row)
 {
 	bool self = number(row, "alloc_self_bytes") > 0;
@@ -261,20 +221,20 @@ static void finish_function(json_t *row)
 		     self ? "known_self_variance" : "known_total_variance");
 	json_object_del(row, "known_self_variance");
 	json_object_del(row, "known_total_variance");
-	put_bytes(row, "alloc_self", "alloc_self_bytes", "alloc_self_variance",
-		  "alloc_self_observed");
-	put_bytes(row, "alloc_total", "alloc_total_bytes", "alloc_total_variance",
-		  "alloc_total_observed");
-	round_all(row);
+	sums_put_bytes(row, "alloc_self", "alloc_self_bytes", "alloc_self_variance",
+		       "alloc_self_observed");
+	sums_put_bytes(row, "alloc_total", "alloc_total_bytes", "alloc_total_variance",
+		       "alloc_total_observed");
+	sums_round(row);
 }
 
 /* Adds "bytes" with its interval and the survived share, to sites, stacks and totals. */
 static void finish_sums(json_t *row)
 {
 	put_survived(row, "known_bytes", "survived_bytes", "known_variance");
-	put_bytes(row, "bytes", "alloc_bytes", "alloc_variance", "alloc_observed");
+	sums_put_bytes(row, "bytes", "alloc_bytes", "alloc_variance", "alloc_observed");
 	json_object_del(row, "known_variance");
-	round_all(row);
+	sums_round(row);
 }
 
 /* Reduces a type or site to allocation figures, with the keys of a report of one profile. */
@@ -327,15 +287,13 @@ static json_t *first(json_t *answer)
 
 static int add_totals(struct report *report, json_t *object)
 {
+	uint64_t profiles;
 	int err;
-	json_t *row;
 
 	report->totals = first(sums_ask(&report->sums, totals_sql, NULL, &err));
-	if (err)
-		return err;
-	row = first(sums_ask(&report->sums, sums_print_profiles, report->where, &err));
-	put(object, "profiles", number(row, "profiles"));
-	json_decref(row);
+	err = err ? err : sums_profiles(&report->sums, report->where, &profiles);
+	if (!err)
+		json_object_set_new(object, "profiles", json_integer((json_int_t)profiles));
 	return err;
 }
 
@@ -357,9 +315,9 @@ int fleet_report(struct http *http, const struct where *where, uint64_t top, jso
 	if (!err)
 		err = add(&report, object, "stacks", stacks_sql, finish_sums);
 	if (!err && !where->process)
-		err = add(&report, object, "syscalls", calls_sql, round_all);
+		err = add(&report, object, "syscalls", calls_sql, sums_round);
 	if (!err)
-		err = add(&report, object, "pauses", pauses_sql, round_all);
+		err = add(&report, object, "pauses", pauses_sql, sums_round);
 	if (!err) {
 		finish_sums(report.totals);
 		json_object_set(object, "totals", report.totals);

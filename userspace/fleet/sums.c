@@ -3,8 +3,11 @@
 #include "sums.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../model/world/estimate.h"
 #include "tables.h"
 
 /* As floats, because ns of a fleet exceed 64 bits. */
@@ -18,15 +21,6 @@ void sums_print(FILE *out, const char *prefix, const char *name)
 				c->name);
 			comma = ", ";
 		}
-}
-
-void sums_print_profiles(const void *context, FILE *out)
-{
-	const struct where *where = context;
-
-	fprintf(out, "SELECT uniqExact(profile) AS profiles FROM %s WHERE ",
-		where->process ? "samples" : "calls");
-	where_print(where, "time", out);
 }
 
 /* Runs what `print` prints, followed by `format`. */
@@ -62,6 +56,26 @@ json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, in
 	json_decref(answer);
 	*err = -EBADMSG;
 	return NULL;
+}
+
+static void print_profiles(const void *context, FILE *out)
+{
+	const struct where *where = context;
+
+	fprintf(out, "SELECT uniqExact(profile) AS profiles FROM %s WHERE ",
+		where->process ? "samples" : "calls");
+	where_print(where, "time", out);
+}
+
+int sums_profiles(struct sums *sums, const struct where *where, uint64_t *out)
+{
+	int err;
+	json_t *answer = sums_ask(sums, print_profiles, where, &err);
+	const json_t *row = json_array_get(json_object_get(answer, "data"), 0);
+
+	*out = (uint64_t)json_number_value(json_object_get(row, "profiles"));
+	json_decref(answer);
+	return err;
 }
 
 /* Temporary tables are created from tables of the session's database, whatever the URL says. */
@@ -103,4 +117,47 @@ int sums_begin(struct sums *sums, const struct where *const *wheres, size_t coun
 void sums_end(struct sums *sums)
 {
 	buffer_free(&sums->answer);
+}
+
+static double number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+/* As an integer, if it fits into 63 bits. */
+static void put(json_t *row, const char *key, double value)
+{
+	json_object_set_new(row, key,
+			    value > 9e18 ? json_real(value)
+			    : value > 0  ? json_integer(llround(value))
+					 : json_integer(0));
+}
+
+void sums_put_bytes(json_t *row, const char *key, const char *bytes, const char *variance,
+		    const char *observed)
+{
+	const struct tally tally = {number(row, bytes), number(row, variance),
+				    number(row, observed)};
+	struct estimate estimate = tally_estimate(&tally);
+	json_t *object = json_object();
+
+	put(object, "estimate", estimate.value);
+	put(object, "low", floor(estimate.low));
+	put(object, "high", ceil(estimate.high));
+	json_object_del(row, variance);
+	json_object_del(row, observed);
+	json_object_set_new(row, key, object);
+}
+
+void sums_round(json_t *row)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(row, next, key, value) if (json_is_real(value) &&
+							    strncmp(key, "survived_l", 10) != 0 &&
+							    strncmp(key, "survived_h", 10) != 0 &&
+							    strcmp(key, "survived") != 0)
+		put(row, key, json_real_value(value));
 }

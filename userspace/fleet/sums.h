@@ -37,8 +37,18 @@ json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, in
 /* Prints sum(PREFIXx) AS NAMEx, ... for all figures. */
 void sums_print(FILE *out, const char *prefix, const char *name);
 
-/* The number of profiles with rows that `context`, a struct where, selects, as "profiles". */
-void sums_print_profiles(const void *context, FILE *out);
+/* The number of profiles with rows that `where` selects. Errors of sums_ask(). */
+int sums_profiles(struct sums *sums, const struct where *where, uint64_t *out);
+
+/*
+ * Adds an object with the interval of an estimate of bytes under `key`; `bytes` names the sum,
+ * which is rounded later, and the other two are removed.
+ */
+void sums_put_bytes(json_t *row, const char *key, const char *bytes, const char *variance,
+		    const char *observed);
+
+/* Rounds all figures except shares. */
+void sums_round(json_t *row);
 
 /* Only from services with selected samples. */
 #define SUMS_SERVICES " WHERE service GLOBAL IN (SELECT service FROM picked)"

@@ -127,8 +127,14 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 		.whole = call_value(&tree->nodes[0].total, request->measure),
 		.most_rows = options->top ? options->top : ROWS_DEFAULT,
 	};
-	int error = section_head(&section);
+	int error = 0;
 
+	if (request->profiles)
+		page_paragraph(&page, STYLE_PLAIN, 0, "%s profile%s",
+			       unit_count(request->profiles).text,
+			       plural(request->profiles, "[|s]").text);
+	else
+		error = section_head(&section);
 	printer.least = printer.whole / 100;
 	if (error)
 		return error;
@@ -144,34 +150,40 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 	print_children(&printer, 0, 0);
 	error = section_table(&section, printer.table);
 	if (!error && printer.left_out)
-		page_paragraph(&page, STYLE_DIM, 2, "%zu branch%s of less than 1 %%%s %s left out",
-			       printer.left_out, plural(printer.left_out, "[|es]").text,
+		page_paragraph(&page, STYLE_DIM, 2,
+			       "%s%zu branch%s of less than 1 %%%s %s left out",
+			       request->cut ? "at least " : "", printer.left_out,
+			       plural(printer.left_out, "[|es]").text,
 			       printer.rows >= printer.most_rows ? ", or beyond --top," : "",
 			       plural(printer.left_out, "[is|are]").text);
 	return error;
 }
 
-static void put_cost(json_t *object, const char *prefix, const struct call_cost *cost)
+static void put_cost(json_t *object, const char *prefix, const struct call_cost *cost,
+		     const struct calls_request *request)
 {
 	char key[64];
 
 	for (int i = 0; i < MEASURES; i++) {
+		if (i == CALLS_LIVE && request->profiles)
+			continue;
 		snprintf(key, sizeof(key), "%s%s", prefix, measures[i].json);
 		json_put(object, key, json_whole(call_value(cost, (enum call_measure)i)));
 	}
 }
 
-static json_t *node_json(const struct call_tree *tree, uint32_t number)
+static json_t *node_json(const struct call_tree *tree, const struct calls_request *request,
+			 uint32_t number)
 {
 	const struct call_node *node = &tree->nodes[number];
 	json_t *object = json_object(), *children = json_array();
 
 	json_put(object, "name", json_name(node->name));
 	json_put(object, "module", json_name(node->module));
-	put_cost(object, "total_", &node->total);
-	put_cost(object, "self_", &node->self);
+	put_cost(object, "total_", &node->total, request);
+	put_cost(object, "self_", &node->self, request);
 	for (uint32_t at = node->first_child; at; at = tree->nodes[at].next)
-		json_array_append_new(children, node_json(tree, at));
+		json_array_append_new(children, node_json(tree, request, at));
 	json_put(object, "children", children);
 	return object;
 }
@@ -183,12 +195,17 @@ int calls_json(const struct model *model, const struct call_tree *tree,
 	json_t *object = json_object();
 	int error = 0;
 
-	error |= json_put(object, "file", json_name(model->file));
-	error |= json_put(object, "filter", json_name(model->filter));
+	if (request->profiles) {
+		error |= json_put(object, "profiles", json_count(request->profiles));
+		error |= json_put(object, "cut", json_boolean(request->cut));
+	} else {
+		error |= json_put(object, "file", json_name(model->file));
+		error |= json_put(object, "filter", json_name(model->filter));
+	}
 	error |= json_put(object, "kind", json_string(kinds[request->kind]));
 	error |= json_put(object, "of", json_name(request->pattern));
 	error |= json_put(object, "sorted_by", json_string(measures[request->measure].json));
-	error |= json_put(object, "root", node_json(tree, 0));
+	error |= json_put(object, "root", node_json(tree, request, 0));
 	if (!error)
 		json_dumpf(object, out, JSON_INDENT(1));
 	json_decref(object);
