@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 	{"spool", 0, OPTION_TEXT, offsetof(struct push_arguments, spool), 0, 0, "DIR",
 	 "copy the files to this directory, push all profiles in it, remove those the server has"},
 	{"expire", 0, OPTION_NUMBER, offsetof(struct push_arguments, expire), 1, 36500, "DAYS",
-	 "drop samples, pauses and calls of older profiles; hourly sums are kept"},
+	 "drop samples, pauses, calls and threads of older profiles; hourly sums are kept"},
 	{"schema", 0, OPTION_FLAG, offsetof(struct push_arguments, schema), 0, 0, NULL,
 	 "print the statements that create the tables, and exit"},
 	{"cluster", 0, OPTION_TEXT, offsetof(struct push_arguments, cluster), 0, 0, "NAME",

@@ -252,10 +252,11 @@ static int check_sort(const struct report_arguments *arguments)
 	return 0;
 }
 
-/* A server has sums of samples, pauses and calls, but no events, threads or live objects. */
+/* A server has sums of samples, pauses, calls and threads, but no events or live objects. */
 static int run_from_server(const struct report_arguments *arguments, size_t n_filters)
 {
-	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC;
+	const unsigned parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC |
+			       PART_THREADS;
 	struct report_options options = options_of(arguments);
 	struct call_tree none = {.count = 0};
 	struct call_builder builder;
@@ -264,7 +265,8 @@ static int run_from_server(const struct report_arguments *arguments, size_t n_fi
 	if (arguments->file || n_filters || arguments->frames || arguments->histogram ||
 	    arguments->recording || (options.parts & ~parts && options.parts != PART_TIMELINE)) {
 		log_error("--from: only with --functions, --sites, --types, --syscalls, --gc, "
-			  "--tree, --callers, --callees, --timeline (alone), --where, --sort, "
+			  "--threads, --tree, --callers, --callees, --timeline (alone), --where, "
+			  "--sort, "
 			  "--top and --json");
 		return EXIT_USAGE;
 	}

@@ -212,29 +212,65 @@ static void print_types(const json_t *report, const struct report_options *optio
 	table_free(table);
 }
 
+static void print_threads(const json_t *report, const struct report_options *options,
+			  const struct page *page)
+{
+	static const struct column columns[] = {
+		{NULL, "threads", false, 0, 0},       {NULL, "CPU", false, 0, 0},
+		{"waited for", "a CPU", false, 0, 0}, {NULL, "allocated", false, 0, 0},
+		{NULL, "process", true, 0, 10},       {NULL, "thread", true, 0, 10}};
+	const json_t *rows = json_object_get(report, "threads"), *row;
+	struct table *table = table_create(columns, sizeof(columns) / sizeof(*columns));
+	size_t i, top = options->top ? options->top : 20;
+
+	if (!table || !json_array_size(rows)) {
+		table_free(table);
+		return;
+	}
+	page_heading(page, "Threads by name (most CPU time first)");
+	json_array_foreach(rows, i, row)
+	{
+		double waited = number(row, "queued_ns"), bytes = number(row, "alloc_bytes");
+
+		if (i >= top)
+			break;
+		table_cell(table, unit_count(whole(row, "threads")).text);
+		table_cell(table, unit_time(number(row, "cpu_ns")).text);
+		table_cell(table, waited > 0 ? unit_time(waited).text : "-");
+		table_cell(table, bytes > 0 ? unit_bytes(bytes).text : "-");
+		table_cell(table, text(row, "process") ? text(row, "process") : "(unknown)");
+		table_cell(table, text(row, "name") ? text(row, "name") : "(unknown)");
+	}
+	table_print(table, page);
+	table_free(table);
+}
+
 static int print_text(const json_t *report, const struct report_options *options)
 {
 	struct report_options shown = *options;
 	struct model model = {.frames = MODEL_FRAMES_ALL};
 	struct page page = {stdout, options->width, options->colour};
 	uint64_t profiles = whole(report, "profiles");
+	unsigned parts = options->parts ? options->parts
+					: PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS |
+						  PART_GC | PART_THREADS;
 	int err = fill_model(&model, report);
 
 	shown.bare = true;
-	if (!shown.parts)
-		shown.parts = PART_FUNCTIONS | PART_SITES | PART_TYPES | PART_SYSCALLS | PART_GC;
+	shown.parts = parts & ~(unsigned)(PART_GC | PART_TYPES | PART_THREADS);
 	if (!err)
 		err = report_sort(&model, options->sort);
 	if (!err) {
 		page_paragraph(&page, STYLE_PLAIN, 0, "%s profile%s", unit_count(profiles).text,
 			       plural(profiles, "[|s]").text);
-		if (shown.parts & PART_GC)
+		if (parts & PART_GC)
 			print_pauses(report, &page);
-		if (shown.parts & PART_TYPES)
+		if (parts & PART_TYPES)
 			print_types(report, options, &page);
-		shown.parts &= ~(unsigned)(PART_GC | PART_TYPES);
 		if (shown.parts)
 			err = report_text(&model, &shown, stdout);
+		if (parts & PART_THREADS)
+			print_threads(report, options, &page);
 	}
 	free(model.functions);
 	free(model.sites);

@@ -149,6 +149,13 @@ close_to() { # EXPECTED FOUND
 	paste expected found | awk -F '\t' '{for (i = 1; i <= 4; i++) if ($i != $(i + 4) && ($i - $(i + 4)) ^ 2 > 100) bad = 1}
 		bad {print; exit} END {exit bad || NR < 3}'
 	report_from --types | grep -q '^Types'
+	# Threads, by name.
+	jq -r '.threads | group_by(.name)[] | [.[0].name // "", length, (map(.cpu_samples) | add), (map(.cpu_ns) | add),
+		(map(.queued_ns // 0) | add), (map(.alloc_bytes) | add)] | @tsv' local.json >expected
+	jq -r '.threads | sort_by(.name)[] | [.name, .threads, .cpu_samples, .cpu_ns, .queued_ns // 0, .alloc_bytes] | @tsv' server.json >found
+	paste expected found | awk -F '\t' '{for (i = 1; i <= 6; i++) if ($i != $(i + 6) && ($i - $(i + 6)) ^ 2 > 100) bad = 1}
+		bad {print; exit} END {exit bad || NR < 1}'
+	report_from --threads | grep -q '^Threads by name'
 	# Stacks add up to the total, and end in _start.
 	same cpu "$(jq '.stacks | map(.cpu_ns) | add' server.json)" "$(jq '.functions | map(.cpu_self_ns) | add' local.json)"
 	jq -e '.stacks[] | select(.functions[-1] == "_start" and .functions[0] == "spin")' server.json >/dev/null
@@ -743,7 +750,7 @@ has_blocks() { # COUNT CLIENT
 	port=$first write_config server
 	port=$second write_config other
 	"$GCPROF" push --schema --cluster two >schema
-	same 'replicated tables' "$(grep -Ec "Replicated(Replacing|Summing)?MergeTree\\('/clickhouse/tables/[{]shard[}]/gcprof/[a-z]+', '[{]replica[}]'" schema)" 7
+	same 'replicated tables' "$(grep -Ec "Replicated(Replacing|Summing)?MergeTree\\('/clickhouse/tables/[{]shard[}]/gcprof/[a-z]+', '[{]replica[}]'" schema)" 8
 	sed -E "s/Replicated(.*MergeTree\\()'[^']*', '[{]replica[}]'(, )?/\\1/" schema >plain
 	run -2 "$GCPROF" push --schema --cluster 'two, x'
 	for port in $first $second; do

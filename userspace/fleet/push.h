@@ -23,8 +23,8 @@ struct push_result {
  */
 int push_check(struct http *http, struct http_problem *problem);
 
-/* Drops samples, pauses and calls of profiles that began more than `days` ago; hourly sums are
- * kept. `dropped` is the number of dropped days. Errors: as http_query(). */
+/* Drops samples, pauses, calls and threads of profiles that began more than `days` ago; hourly sums
+ * are kept. `dropped` is the number of dropped days. Errors: as http_query(). */
 int push_expire(struct http *http, uint64_t days, uint64_t *dropped, struct http_problem *problem);
 
 /* Computes the identity of the profile in a file. 0 or a negative errno. */

@@ -176,6 +176,20 @@ static void calls_sql(const void *context, FILE *out)
 	fprintf(out, " GROUP BY name ORDER BY total_ns DESC LIMIT %" PRIu64, report->top);
 }
 
+static void threads_sql(const void *context, FILE *out)
+{
+	const struct report *report = context;
+
+	fputs("SELECT process, name, sum(count) AS threads, sum(cpu_samples) AS cpu_samples,"
+	      " sum(toFloat64(cpu_ns)) AS cpu_ns, sum(alloc_samples) AS alloc_samples,"
+	      " sum(alloc_bytes) AS alloc_bytes, if(sum(queued_known) > 0,"
+	      " sum(toFloat64(queued_ns)), NULL) AS queued_ns FROM threads WHERE ",
+	      out);
+	where_print(report->where, "time", out);
+	fprintf(out, " GROUP BY process, name ORDER BY cpu_ns DESC, process, name LIMIT %" PRIu64,
+		report->top);
+}
+
 static void pauses_sql(const void *context, FILE *out)
 {
 	const struct report *report = context;
@@ -318,6 +332,8 @@ int fleet_report(struct http *http, const struct where *where, uint64_t top, jso
 		err = add(&report, object, "syscalls", calls_sql, sums_round);
 	if (!err)
 		err = add(&report, object, "pauses", pauses_sql, sums_round);
+	if (!err)
+		err = add(&report, object, "threads", threads_sql, sums_round);
 	if (!err) {
 		finish_sums(report.totals);
 		json_object_set(object, "totals", report.totals);

@@ -10,9 +10,9 @@
 
 /*
  * Makes an object with the arrays "functions", "sites", "types", "stacks", "syscalls" (not with a
- * term about processes) and "pauses", the object "totals", and the number of "profiles". Rows have
- * the keys of gcprof report --json. `top`: maximum rows per array, except pauses. 0, errors of
- * http_query(), or -EBADMSG: the response is invalid.
+ * term about processes), "pauses" and "threads" (by name), the object "totals", and the number of
+ * "profiles". Rows have the keys of gcprof report --json. `top`: maximum rows per array, except
+ * pauses. 0, errors of http_query(), or -EBADMSG: the response is invalid.
  */
 int fleet_report(struct http *http, const struct where *where, uint64_t top, json_t **out,
 		 struct http_problem *problem);

@@ -8,7 +8,7 @@
 
 #include "rows.h"
 
-#define FLEET_VERSION 1 /* of the tables and of how their rows are computed */
+#define FLEET_VERSION 2 /* of the tables and of how their rows are computed */
 
 enum fleet_type {
 	FLEET_U32,

@@ -18,7 +18,7 @@ enum { HOUR = 3600, DAY = 24 * HOUR };
 /* Names that are columns; other labels are looked up in profiles. */
 static const struct {
 	const char *name;
-	bool of_rows;  /* in samples, pauses and calls */
+	bool of_rows;  /* in samples, pauses, calls and threads */
 	bool of_hours; /* in hourly, too */
 } columns[] = {
 	{"service", true, true}, {"version", true, true},     {"process", true, false},
