@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "cmd_export.h"
+#include "cmd_report_filter.h"
 #include "commands.h"
 #include "export/export.h"
 #include "profile/sink.h"
-#include "profile/source.h"
 #include "profile/status.h"
-#include "report/progress.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/suggest.h"
@@ -24,6 +23,8 @@ struct export_arguments {
 	const char *output;
 	const char *by;
 	const char *frames;
+	struct option_list terms;
+	struct filter filter;
 	uint64_t max_size;
 	int no_sources;
 	struct server_arguments server;
@@ -40,6 +41,8 @@ static const struct option_row rows[] = {
 	 "what folded stacks count: cpu, bytes, gc, syscall, off-cpu or faults (default cpu)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct export_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
+	{"filter", 0, OPTION_LIST, offsetof(struct export_arguments, terms), 0, 0, "KEY=VALUE",
+	 "export only events by function, module, type, thread, process, phase, time ..."},
 	{"max-size", 0, OPTION_SIZE, offsetof(struct export_arguments, max_size), 1 << 16,
 	 UINT64_C(4) << 30, "SIZE",
 	 "thin out events if the unpacked file would be larger; for firefox (default 400M), "
@@ -87,7 +90,7 @@ static void complain_measure(const char *word, const struct exporter *exporter)
 		log_error("--by %s: the format %s always has all measures", word, exporter->name);
 }
 
-static int choose(const struct export_arguments *arguments, struct export_request *request)
+static int choose(struct export_arguments *arguments, struct export_request *request)
 {
 	const char *name = arguments->format ? arguments->format : "firefox";
 
@@ -108,6 +111,9 @@ static int choose(const struct export_arguments *arguments, struct export_reques
 		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);
 		return -EINVAL;
 	}
+	if (filter_parse(&arguments->terms, &arguments->filter))
+		return -EINVAL;
+	request->filter = &arguments->filter;
 	request->options.measure = arguments->by;
 	request->options.no_sources = arguments->no_sources;
 	request->options.limit = arguments->max_size;
@@ -169,19 +175,20 @@ static int open_output(const char *path, const struct exporter *exporter, struct
 static int convert(const struct export_request *request, const char *path)
 {
 	struct export_result result;
-	struct source *source = NULL;
+	struct source *sources[2];
 	struct sink *sink = NULL;
-	int error = progress_open(request->file, strcmp(path, "-") == 0, &source);
+	int error = filter_open(request->filter, request->file, strcmp(path, "-") == 0, sources);
 
 	if (!error) {
 		error = open_output(path, request->exporter, &sink);
 		if (error) {
-			source->close(source);
+			for (int i = 0; i < 2 && sources[i]; i++)
+				sources[i]->close(sources[i]);
 			if (error != -ECANCELED)
 				log_error("%s: %s", path, output_file_error(error));
 			return EXIT_FAILURE;
 		}
-		error = export_run(request, source, sink, &result);
+		error = export_run(request, sources, sink, &result);
 	}
 	if (error) {
 		explain(request, path, error);
@@ -201,9 +208,9 @@ static int from_server(const struct export_arguments *arguments,
 		       const struct export_request *request)
 {
 	if (!arguments->server.url || arguments->file || arguments->frames ||
-	    strcmp(request->exporter->name, "folded") != 0) {
-		log_error("--from URL: only with -f folded, without a file and --frames; --where "
-			  "only with --from");
+	    arguments->terms.count || strcmp(request->exporter->name, "folded") != 0) {
+		log_error("--from URL: only with -f folded, without a file, --frames and "
+			  "--filter; --where only with --from");
 		return EXIT_USAGE;
 	}
 	return export_from_server(&arguments->server, arguments->where,

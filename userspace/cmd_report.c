@@ -6,17 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_report_filter.h"
 #include "cmd_report.h"
 #include "commands.h"
 #include "model/rows/call_tree.h"
-#include "model/select/filter.h"
 #include "model/load.h"
-#include "profile/source.h"
 #include "profile/status.h"
 #include "report/calls.h"
 #include "report/report.h"
 #include "report/terminal.h"
-#include "report/progress.h"
 #include "util/log.h"
 
 struct report_arguments {
@@ -180,36 +178,16 @@ static bool has_call(const struct model *model, const char *name)
 	return false;
 }
 
-static int make_filter(const struct report_arguments *arguments, struct filter *filter)
-{
-	char fault[200];
-
-	for (size_t i = 0; i < arguments->filter.count; i++) {
-		const char *text = arguments->filter.items[i];
-
-		if (filter_add(filter, text, fault, sizeof(fault)) < 0) {
-			log_error("--filter %s: %s", text, fault);
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-/* With a filter, the profile is read twice. */
 static int load(const char *file, const struct filter *filter, const struct model_view *view,
 		struct model **out)
 {
-	struct source *source = NULL, *second = NULL;
-	int error = progress_open(file, false, &source);
+	struct source *sources[2];
+	int error = filter_open(filter, file, false, sources);
 
-	if (error || !filter->count)
-		return error ? error : model_load_view(source, file, view, out);
-	error = progress_open(file, false, &second);
-	if (error) {
-		source->close(source);
+	if (error)
 		return error;
-	}
-	return model_load_filtered((struct source *[]){source, second}, file, filter, view, out);
+	return sources[1] ? model_load_filtered(sources, file, filter, view, out)
+			  : model_load_view(sources[0], file, view, out);
 }
 
 /* A profile that needs too much memory is read only in part: half, a quarter and so on. */
@@ -296,7 +274,7 @@ static int report_run(int argc, char **argv)
 
 	if (options_parse_words(&cmd_report, &arguments, argc, argv, &arguments.file, 1) < 0)
 		return EXIT_USAGE;
-	if (make_filter(&arguments, &filter) < 0 || check_sort(&arguments) < 0)
+	if (filter_parse(&arguments.filter, &filter) < 0 || check_sort(&arguments) < 0)
 		return EXIT_USAGE;
 	if (arguments.frames && model_frames_parse(arguments.frames, &view.frames)) {
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);

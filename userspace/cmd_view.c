@@ -9,14 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd_report_filter.h"
 #include "commands.h"
 #include "export/export.h"
 #include "export/profiler_url.h"
 #include "export/serve.h"
 #include "profile/sink.h"
-#include "profile/source.h"
 #include "profile/status.h"
-#include "report/progress.h"
 #include "util/browser.h"
 #include "util/log.h"
 #include "util/output_file.h"
@@ -30,6 +29,8 @@ struct view_arguments {
 	uint64_t port;
 	const char *frames;
 	const char *profiler;
+	struct option_list terms;
+	struct filter filter;
 	int html, open, no_sources;
 };
 
@@ -45,6 +46,8 @@ static const struct option_row rows[] = {
 	 "loopback port to serve it on (default: any free one)"},
 	{"frames", 0, OPTION_TEXT, offsetof(struct view_arguments, frames), 0, 0, "KIND",
 	 "frames shown on stacks: all, managed, or native with the kernel's (default all)"},
+	{"filter", 0, OPTION_LIST, offsetof(struct view_arguments, terms), 0, 0, "KEY=VALUE",
+	 "show only events by function, module, type, thread, process, phase, time ..."},
 	{"html", 0, OPTION_FLAG, offsetof(struct view_arguments, html), 0, 0, NULL,
 	 "serve it as an HTML page, which needs no network"},
 	{"open", 0, OPTION_FLAG, offsetof(struct view_arguments, open), 0, 0, NULL,
@@ -60,18 +63,19 @@ static int convert(const struct export_request *request, int fd)
 {
 	const char *file = request->file;
 	struct export_result result;
-	struct source *source;
+	struct source *sources[2];
 	struct sink *sink;
-	int error = progress_open(file, false, &source);
+	int error = filter_open(request->filter, file, false, sources);
 
 	if (error)
 		return error;
 	error = sink_fd_create(fd, &sink);
 	if (error) {
-		source->close(source);
+		for (int i = 0; i < 2 && sources[i]; i++)
+			sources[i]->close(sources[i]);
 		return error;
 	}
-	error = export_run(request, source, sink, &result);
+	error = export_run(request, sources, sink, &result);
 	if (error)
 		return error;
 	if (*result.info)
@@ -182,7 +186,7 @@ static int show(const struct view *view)
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int choose(const struct view_arguments *arguments, struct view *view)
+static int choose(struct view_arguments *arguments, struct view *view)
 {
 	struct export_options *options = &view->request.options;
 	const char *profiler = arguments->profiler ? arguments->profiler : PROFILER;
@@ -196,6 +200,9 @@ static int choose(const struct view_arguments *arguments, struct view *view)
 		log_error("--frames %s: the kinds are all, managed and native", arguments->frames);
 		return -EINVAL;
 	}
+	if (filter_parse(&arguments->terms, &arguments->filter))
+		return -EINVAL;
+	view->request.filter = &arguments->filter;
 	if (view->html && arguments->profiler) {
 		log_error("--profiler: the page of --html needs no profiler");
 		return -EINVAL;

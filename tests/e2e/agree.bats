@@ -4,6 +4,7 @@
 # folded stacks and the page.
 # Parallel: no other recorder matters.
 
+bats_require_minimum_version 1.5.0
 load common
 
 # The last one is the others, merged.
@@ -120,6 +121,45 @@ page() { # NAME MEASURE
 		agree "$name: system calls" "$(jq '[.syscalls[].count] | add' "$name.report")" \
 			"$(jq '[.programs[].syscalls] | add' "$name.report")"
 	done
+}
+
+@test "with a filter: every export has the totals of the filtered report" {
+	for filter in process=gcbench 'function=*tree*|*promote*' phase=minor time=0.1s..0.4s; do
+		name=filtered
+		"$GCPROF" report --json --filter "$filter" merged.data >$name.report
+		for format in firefox pprof html sqlite folded json perfetto; do
+			"$GCPROF" export -f $format --filter "$filter" -o $name.$format merged.data 2>/dev/null
+		done
+		zcat $name.firefox >$name.json
+		mv $name.pprof $name.pb.gz
+		mv $name.html $name.data.html
+		for folded in bytes gc; do
+			"$GCPROF" export -f folded --by $folded --filter "$filter" -o $name.$folded merged.data 2>/dev/null
+		done
+		lines() { # FILE
+			awk '{sum += $NF} END {printf "%.0f\n", sum}' "$1"
+		}
+		db() {
+			sqlite3 $name.sqlite "$1"
+		}
+		agree "$filter: allocated" "$(jq .alloc.bytes.estimate $name.report)" "$(pprof $name 1)" "$(page $name 1)" \
+			"$(db 'SELECT coalesce(sum(bytes), 0) FROM samples')" "$(lines $name.bytes)" \
+			"$(jq '[.threads[].nativeAllocations // empty | .weight[] | select(. > 0)] | add // 0' $name.json)"
+		agree "$filter: live" "$(jq '[.alloc.types[].live_bytes] | add // 0' $name.report)" "$(pprof $name 3)" \
+			"$(jq '[.threads[].nativeAllocations // empty | .weight[]] | add // 0' $name.json)"
+		agree "$filter: CPU" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' $name.report)" "$(pprof $name 4)" "$(page $name 0)" \
+			"$(db 'SELECT (SELECT coalesce(sum(ns), 0) FROM ticks) + no_samples_ns FROM recording')" "$(lines $name.folded)" \
+			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' $name.json)"
+		agree "$filter: collection time caused" "$(jq '[.functions[].gc_self_ns] | add // 0' $name.report)" \
+			"$(pprof $name 5)" "$(page $name 2)" "$(lines $name.gc)"
+		agree "$filter: pauses" "$(jq '.gc.minor.total_ns + .gc.major.total_ns' $name.report)" \
+			"$(db 'SELECT coalesce(sum(pause_ns), 0) FROM (SELECT pause_ns FROM collections UNION ALL SELECT pause_ns FROM collection_sums)')"
+		same "$filter: pauses" "$(db 'SELECT count(*) FROM collections')" \
+			"$(jq '[.threads[].markers.data[] | select(.type == "GcprofCollection")] | length' $name.json)"
+		[ -s $name.perfetto ]
+	done
+	"$GCPROF" export -f folded --filter process=nobody -o - known.data | wc -c | grep -qx 0
+	run -2 "$GCPROF" export --filter nothing known.data
 }
 
 @test "pauses" {

@@ -36,7 +36,7 @@ static void export_all(const void *data, size_t size)
 		if (sink_memory_create(&out, &out_size, &sink))
 			source->close(source);
 		else
-			export_run(&request, source, sink, &result);
+			export_run(&request, (struct source *[2]){source}, sink, &result);
 		free(out);
 	}
 }

@@ -174,12 +174,13 @@ TEST(a_full_disk_is_an_error)
 	for (size_t i = 0; i < 4; i++) {
 		bool closed = false;
 		struct full_sink full = {{full_write, full_close}, 100, &closed};
-		struct export_request request = {exporter_find(names[i]), {0}, "x"};
+		struct export_request request = {exporter_find(names[i]), {0}, "x", NULL};
 		struct export_result result;
 		struct source *source;
 
 		CHECK_EQ(source_memory_open(app.synthetic.data, app.synthetic.size, &source), 0);
-		CHECK_EQ(export_run(&request, source, &full.sink, &result), -ENOSPC);
+		CHECK_EQ(export_run(&request, (struct source *[2]){source}, &full.sink, &result),
+			 -ENOSPC);
 		CHECK(closed);
 	}
 	synthetic_free(&app.synthetic);

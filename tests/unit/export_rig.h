@@ -55,7 +55,7 @@ static inline int try_export(const struct synthetic *synthetic, const char *form
 	CHECK(request.exporter);
 	CHECK_EQ(source_memory_open(synthetic->data, synthetic->size, &source), 0);
 	CHECK_EQ(sink_memory_create(&exported->data, &exported->size, &sink), 0);
-	error = export_run(&request, source, sink, &exported->result);
+	error = export_run(&request, (struct source *[2]){source}, sink, &exported->result);
 	if (!error && request.exporter->packed) {
 		unpack(exported);
 	} else if (!error) {

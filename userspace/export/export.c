@@ -58,8 +58,8 @@ int export_job_create(int (*finish)(struct model_observer *, const struct world 
 	return 0;
 }
 
-int export_run(const struct export_request *request, struct source *source, struct sink *sink,
-	       struct export_result *result)
+int export_run(const struct export_request *request, struct source *const sources[2],
+	       struct sink *sink, struct export_result *result)
 {
 	struct output *output = NULL;
 	struct export_job *job = NULL;
@@ -71,7 +71,8 @@ int export_run(const struct export_request *request, struct source *source, stru
 	if (!error)
 		error = request->exporter->create(&job);
 	if (error) {
-		source->close(source);
+		for (int i = 0; i < 2 && sources[i]; i++)
+			sources[i]->close(sources[i]);
 		goto out;
 	}
 	job->options = request->options;
@@ -79,7 +80,9 @@ int export_run(const struct export_request *request, struct source *source, stru
 		job->options.limit = request->exporter->limit;
 	job->output = output;
 	view = (struct model_view){.frames = request->options.frames, .observer = &job->observer};
-	error = model_load_view(source, request->file, &view, &model);
+	error = sources[1] ? model_load_filtered(sources, request->file, request->filter, &view,
+						 &model)
+			   : model_load_view(sources[0], request->file, &view, &model);
 	if (error)
 		goto out;
 	result->state = model->state;

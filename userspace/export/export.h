@@ -13,6 +13,7 @@
 
 #include "../model/load.h"
 
+struct filter;
 struct output;
 struct sink;
 
@@ -66,7 +67,8 @@ bool exporter_measures(const struct exporter *exporter, const char *measure);
 struct export_request {
 	const struct exporter *exporter;
 	struct export_options options;
-	const char *file; /* the profile's name */
+	const char *file;            /* the profile's name */
+	const struct filter *filter; /* borrowed; has no terms: everything */
 };
 
 /* The result of an export. */
@@ -77,10 +79,11 @@ struct export_result {
 };
 
 /*
- * Reads `source` and writes to `sink`; takes over both, also on failure. Errors: those of
+ * Reads the profile and writes to `sink`; takes over all of them, also on failure. With a filter
+ * there are two sources of the same profile, otherwise sources[1] is NULL. Errors: those of
  * model_load() and of the sink; -EFBIG if the limit is exceeded even without single events.
  */
-int export_run(const struct export_request *request, struct source *source, struct sink *sink,
-	       struct export_result *result);
+int export_run(const struct export_request *request, struct source *const sources[2],
+	       struct sink *sink, struct export_result *result);
 
 #endif

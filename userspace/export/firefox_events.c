@@ -340,7 +340,7 @@ static int take_gc_end(struct firefox *firefox, const struct world *world,
 	const struct record_gc_end *record = &event->record->gc_end;
 	struct gc_mark *mark;
 
-	if (!event->closed.paired)
+	if (!event->closed.paired || !event->selected)
 		return 0;
 	if (firefox->n_gcs > GCS_MAX) {
 		qsort(firefox->gcs + 1, firefox->n_gcs - 1, sizeof(*mark), longest_first);

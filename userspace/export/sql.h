@@ -69,8 +69,7 @@ int sql_event(struct sql *sql, const struct world *world, const struct event *ev
 
 /* sql_gc.c: collections and phases, and the position of events in them. */
 int sql_gc_begin(struct sql *sql, const struct world *world, const struct record_gc_begin *record);
-int sql_gc_summary(struct sql *sql, const struct world *world,
-		   const struct record_gc_summary *record);
+int sql_gc_summary(struct sql *sql, const struct world *world, const struct event *event);
 int sql_gc_end(struct sql *sql, const struct world *world, const struct event *event);
 int sql_heap_area(struct sql *sql, const struct world *world, const struct event *event);
 int sql_phase(struct sql *sql, const struct world *world, const struct record_phase *record);

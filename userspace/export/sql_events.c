@@ -518,7 +518,7 @@ int sql_event(struct sql *sql, const struct world *world, const struct event *ev
 	case RECORD_gc_begin:
 		return sql_gc_begin(sql, world, &record->gc_begin);
 	case RECORD_gc_summary:
-		return sql_gc_summary(sql, world, &record->gc_summary);
+		return sql_gc_summary(sql, world, event);
 	case RECORD_gc_end:
 		return sql_gc_end(sql, world, event);
 	case RECORD_heap_area:

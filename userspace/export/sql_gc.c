@@ -134,6 +134,8 @@ int sql_gc_end(struct sql *sql, const struct world *world, const struct event *e
 	state->minors += record->kind == GCPROF_GC_MINOR;
 	if ((uint64_t)row.id.integer == state->collection)
 		state->gc_finish = record->time;
+	if (!event->selected)
+		return 0;
 	return database_put(sql->database, TABLE_collections, &row);
 }
 
@@ -161,9 +163,9 @@ int sql_heap_area(struct sql *sql, const struct world *world, const struct event
 	return database_put(sql->database, TABLE_heap_areas, &row);
 }
 
-int sql_gc_summary(struct sql *sql, const struct world *world,
-		   const struct record_gc_summary *record)
+int sql_gc_summary(struct sql *sql, const struct world *world, const struct event *event)
 {
+	const struct record_gc_summary *record = &event->record->gc_summary;
 	uint64_t process = tasks_find_thread(&world->tasks, record->thread)->process;
 	struct sql_process *state = sql_process(sql, process);
 	struct row_collection_sums row;
@@ -190,6 +192,8 @@ int sql_gc_summary(struct sql *sql, const struct world *world,
 		.stop_ns = integer(record->stop_ns),
 	};
 	state->minors += record->kind == GCPROF_GC_MINOR;
+	if (!event->selected)
+		return 0;
 	return database_put(sql->database, TABLE_collection_sums, &row);
 }
 
@@ -272,6 +276,19 @@ static int forget_unended(struct sql *sql)
 	return error;
 }
 
+/* A filter excludes collections that have a row from their start. */
+static int drop_excluded(struct sql *sql)
+{
+	struct sqlite3_stmt *drop;
+	int error;
+
+	if (!database_wants(sql->database, TABLE_collections))
+		return 0;
+	error = database_prepare(sql->database, "DELETE FROM collections WHERE finish IS NULL",
+				 &drop);
+	return error ? error : database_run(drop, NULL, 0);
+}
+
 static int put_cycles(struct sql *sql, const struct world *world)
 {
 	const struct model *model = world->model;
@@ -310,5 +327,7 @@ int sql_gc_finish(struct sql *sql, const struct world *world)
 		error = put_phase(sql, &sql->phases[i], 0);
 	if (!error && world->model->gc.unpaired)
 		error = forget_unended(sql);
+	if (!error && world->filtered)
+		error = drop_excluded(sql);
 	return error;
 }

@@ -65,6 +65,17 @@ int model_frames_parse(const char *word, enum model_frames *out)
 	return -EINVAL;
 }
 
+/*
+ * Is an event hidden from observers by a filter? The ends of collections never are, since what lies
+ * between refers to them; observers look at `selected`.
+ */
+static bool is_hidden(const struct event *event)
+{
+	enum record_kind kind = event->record->kind;
+
+	return !event->selected && kind != RECORD_gc_end && kind != RECORD_gc_summary;
+}
+
 /* 0 at the end; 1 if there may be more records than the view wants. */
 static int read_records(struct profile_reader *reader, struct pass *pass,
 			const struct model_view *view)
@@ -84,7 +95,7 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		/* The recorder's own overhead belongs to no function. */
 		if (error == PASS_LEFT_OUT)
 			continue;
-		if (!error && observer)
+		if (!error && observer && !is_hidden(&pass->event))
 			error = observer->record(observer, &pass->world, &pass->event);
 		if (error == -EBADMSG)
 			pass->world.model->refused++;
@@ -112,7 +123,8 @@ static int show_live(const struct pass *pass, struct model_observer *observer)
 			.bytes = sample->bytes,
 		};
 
-		if (sample->process && sample->old && !heap_sites_has(sites, sample->process))
+		if (sample->process && sample->old && sample->type != TYPE_UNSELECTED &&
+		    !heap_sites_has(sites, sample->process))
 			err = observer->live(observer, &live);
 	}
 	for (size_t i = 0; i < sites->count && !err; i++) {

@@ -581,6 +581,7 @@ int pass_finish(struct pass *pass)
 	int err = end_pauses(pass);
 
 	err = err ? err : finish_sums(pass);
+	tree_forget_unselected(&pass->world.tree);
 	err = err ? err : finish_functions(pass);
 	err = err ? err : finish_timeline(pass);
 	err = err ? err : finish_system(pass);

@@ -292,6 +292,12 @@ int64_t tree_unselected(struct tree *tree)
 	return tree->unselected;
 }
 
+void tree_forget_unselected(struct tree *tree)
+{
+	if (tree->unselected)
+		tree->costs[tree->unselected].life = 0;
+}
+
 uint32_t tree_life(struct tree *tree, uint32_t cost)
 {
 	uint32_t *number = &tree->costs[cost].life;

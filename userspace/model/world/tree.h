@@ -177,6 +177,9 @@ int64_t tree_cost(struct tree *tree, uint64_t stack);
 /* Index of the cost for unselected events, which has no stack and is not shown; -ENOMEM. */
 int64_t tree_unselected(struct tree *tree);
 
+/* Removes what was charged to it, which no sum over costs may count. Call when all is charged. */
+void tree_forget_unselected(struct tree *tree);
+
 /* Index of the life of the cost's stack, created if needed; 0: no memory. */
 uint32_t tree_life(struct tree *tree, uint32_t cost);
 
