@@ -7,7 +7,7 @@ try {
   const { Session } = require('inspector');
   const session = new Session();
   session.connect();
-  // V8 walks a stack of its own at each sample, which nobody reads.
+  // V8 also walks a stack of its own at each sample. gcprof does not need it.
   session.post('HeapProfiler.startSampling', {
     samplingInterval: Number(process.env.GCPROF_PERIOD) || 512 * 1024,
     stackDepth: 1,

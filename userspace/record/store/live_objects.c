@@ -54,15 +54,35 @@ void live_objects_free(struct live_objects *objects)
 	free(objects);
 }
 
-/* NULL: no memory. */
-static struct heap *heap_of(const struct live_objects *objects, uint64_t process, uint64_t heap)
+/* NULL: it has had no objects. */
+static struct heap *find_heap(const struct live_objects *objects, uint64_t process, uint64_t heap)
 {
 	const struct heap_key key = {process, heap};
-	uint64_t *value = map_put(objects->heaps, &key, NULL);
+	const uint64_t *value = map_get(objects->heaps, &key);
 
-	if (value && !*value)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
 	return value ? (struct heap *)(uintptr_t)*value : NULL;
+}
+
+/* Heaps are addresses that the program reports, so their number is bounded as well. */
+static int add_heap(struct live_objects *objects, uint64_t process, uint64_t number,
+		    struct heap **out)
+{
+	const struct heap_key key = {process, number};
+	uint64_t *value;
+
+	*out = find_heap(objects, process, number);
+	if (*out)
+		return 0;
+	if (map_count(objects->heaps) >= LIVE_OBJECTS_MAX)
+		return -ENOSPC;
+	*out = calloc(1, sizeof(**out));
+	value = *out ? map_put(objects->heaps, &key, NULL) : NULL;
+	if (!value) {
+		free(*out);
+		return -ENOMEM;
+	}
+	*value = (uint64_t)(uintptr_t)*out;
+	return 0;
 }
 
 static void be_young(struct heap *heap, struct object *object)
@@ -91,15 +111,18 @@ int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t ad
 	uint64_t *value = map_get(objects->objects, &key);
 	struct object *object;
 	struct heap *heap;
+	int err;
 
 	if (!value && map_count(objects->objects) >= LIVE_OBJECTS_MAX)
 		return -ENOSPC;
+	err = add_heap(objects, process, added->heap, &heap);
+	if (err)
+		return err;
 	if (!value)
 		value = map_put(objects->objects, &key, NULL);
 	if (value && !*value)
 		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(*object));
-	heap = heap_of(objects, process, added->heap);
-	if (!value || !*value || !heap)
+	if (!value || !*value)
 		return -ENOMEM;
 	object = (struct object *)(uintptr_t)*value;
 	be_old(object);
@@ -117,7 +140,7 @@ bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t 
 	const struct object_key key = {process, address};
 	uint64_t *value = map_get(objects->objects, &key);
 	struct object *object = value ? (struct object *)(uintptr_t)*value : NULL;
-	const struct heap *heap = object ? heap_of(objects, process, object->live.heap) : NULL;
+	const struct heap *heap = object ? find_heap(objects, process, object->live.heap) : NULL;
 
 	if (!value)
 		return false;
@@ -134,7 +157,7 @@ bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t 
 void live_objects_cycle(struct live_objects *objects, uint64_t process, uint64_t heap,
 			uint64_t began, live_object_visit *outlasted, void *context)
 {
-	struct heap *of = heap_of(objects, process, heap);
+	struct heap *of = find_heap(objects, process, heap);
 	struct object *next;
 
 	if (!of)
@@ -160,7 +183,7 @@ struct end {
 	bool all;                 /* of the process */
 	bool found;               /* a heap */
 	uint64_t cycles;          /* of the last one found */
-	live_object_visit *ended; /* NULL: nobody wants to know */
+	live_object_visit *ended; /* NULL: they end unreported */
 	void *context;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* live_objects.h: sampled objects whose runtime reports their end by address. */
-/* Bounded: at LIVE_OBJECTS_MAX, new ones are ignored. Not thread-safe. */
+/* Bounded: at LIVE_OBJECTS_MAX objects or heaps, new ones are ignored. Not thread-safe. */
 #ifndef GCPROF_LIVE_OBJECTS_H
 #define GCPROF_LIVE_OBJECTS_H
 
