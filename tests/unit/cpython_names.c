@@ -113,7 +113,7 @@ TEST(functions_of_javascript_may_have_no_name_and_modules_have_addresses)
 	CHECK(!cpython_name(&function, 0, &found));
 	function.in.event.runtime = BYTECODE_V8;
 	CHECK(cpython_name(&function, 0, &found));
-	CHECK_STR(found.name, "(anonymous)");
+	CHECK_STR(found.name, "(anonymous f.py:10)");
 	CHECK_STR(found.file, "f.py");
 	CHECK_EQ(found.begin, 10);
 	CHECK_EQ(found.line, 0);

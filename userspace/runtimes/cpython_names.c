@@ -16,7 +16,10 @@
  */
 #include "cpython_names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "../util/path_base.h"
 
 enum {
 	SHORT_LAST = 9,
@@ -140,16 +143,17 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Functions may be anonymous, and modules have URLs. */
-static void finish_javascript(struct cpython_function *function)
+/* Modules have URLs. Functions may be anonymous, and a file may have many of those. */
+static void finish_javascript(struct cpython_function *function, uint32_t line)
 {
-	static const char scheme[] = "file://", anonymous[] = "(anonymous)";
+	static const char scheme[] = "file://";
 	const size_t n = sizeof(scheme) - 1;
 
-	if (!function->name[0])
-		memcpy(function->name, anonymous, sizeof(anonymous));
 	if (!strncmp(function->file, scheme, n))
 		memmove(function->file, function->file + n, strlen(function->file + n) + 1);
+	if (!function->name[0])
+		snprintf(function->name, sizeof(function->name), "(anonymous %.200s:%u)",
+			 path_base(function->file), line);
 }
 
 bool cpython_name(struct cpython_function *function, uint64_t instruction, struct symbol *out)
@@ -171,7 +175,7 @@ bool cpython_name(struct cpython_function *function, uint64_t instruction, struc
 	lines.at = (const unsigned char *)table;
 	lines.end = lines.at + event->table_size;
 	if (event->runtime == BYTECODE_V8)
-		finish_javascript(function);
+		finish_javascript(function, event->line);
 	*out = (struct symbol){
 		.name = function->name,
 		.file = function->file[0] ? function->file : NULL,
