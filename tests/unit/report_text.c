@@ -384,7 +384,8 @@ static void check_periods(const uint64_t periods[3], const char *expected)
 		for (uint64_t sample = 1; sample < 10 && periods[i]; sample++)
 			PUT(&synthetic, alloc, .time = 1200 + 10 * i + sample, .thread = 1,
 			    .sample = sample | places[i] << 44, .size = 64,
-			    .period = periods[i] * (1 + sample % 3));
+			    .period = i ? periods[i] * (1 + sample % 3)
+					: periods[i] / (1 + sample % 3));
 	}
 	synthetic_end(&synthetic, 3000);
 	model = synthetic_model(&synthetic);
@@ -402,7 +403,7 @@ TEST(report_text_gives_the_period_of_each_provider)
 {
 	check_periods((uint64_t[]){4096, 1024, 2048}, "an allocation sample every 4.00 KiB (go) or "
 						      "1.00 KiB (agent) or 2.00 KiB (toy), at\n"
-						      "  times every 12.0 KiB\n");
+						      "  times every 6.00 KiB\n");
 	check_periods((uint64_t[]){0, 1024, 2048},
 		      "every 1.00 KiB (agent) or 2.00 KiB (toy), at times every\n  6.00 KiB\n");
 	check_periods((uint64_t[]){0, 0, 512}, "every 512 B, at times every 1.50 KiB\n");

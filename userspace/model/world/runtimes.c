@@ -78,7 +78,7 @@ static struct provider_period *find_period(struct runtimes *runtimes, uint64_t p
 	if (!*number) {
 		*number = (uint32_t)++runtimes->n_periods;
 		runtimes->periods[*number - 1] =
-			(struct provider_period){process, place, UINT64_MAX, false};
+			(struct provider_period){process, place, UINT64_MAX, 0, false};
 	}
 	runtimes->last = *number - 1;
 	return &runtimes->periods[runtimes->last];
@@ -91,8 +91,10 @@ int runtimes_sampled(struct runtimes *runtimes, uint64_t process, uint64_t sampl
 
 	if (!row)
 		return -ENOMEM;
-	if (period < row->period)
-		row->period = period;
+	if (period < row->shortest)
+		row->shortest = period;
+	if (period > row->longest)
+		row->longest = period;
 	return 0;
 }
 
@@ -105,8 +107,13 @@ static struct provider_period *period_at(const struct runtimes *runtimes, uint64
 	return number ? &runtimes->periods[number - 1] : NULL;
 }
 
-/* Samples of a runtime without probes have the number that no provider of the process has. */
-static void fill_periods(const struct runtimes *runtimes, struct model_runtime *rows)
+/*
+ * A ceiling makes periods longer, so the shortest is the provider's. Samples of a runtime without
+ * probes have the number that no provider of the process has; their periods may be shorter than the
+ * runtime's, where its sampler prefers some objects.
+ */
+static void fill_periods(const struct runtimes *runtimes, const struct model_alloc *alloc,
+			 struct model_runtime *rows)
 {
 	struct provider_period *period;
 
@@ -115,7 +122,7 @@ static void fill_periods(const struct runtimes *runtimes, struct model_runtime *
 					  : NULL;
 		if (!period)
 			continue;
-		rows[i].period = period->period;
+		rows[i].period = period->shortest;
 		period->named = true;
 	}
 	for (size_t i = 0; i < runtimes->count; i++)
@@ -123,7 +130,8 @@ static void fill_periods(const struct runtimes *runtimes, struct model_runtime *
 		     provider++) {
 			period = period_at(runtimes, rows[i].process, provider);
 			if (period && !period->named)
-				rows[i].period = period->period;
+				rows[i].period = alloc->period_changes ? alloc->period
+								       : period->longest;
 		}
 }
 
@@ -169,7 +177,7 @@ int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, 
 		if (!row->program)
 			row->program = process && process->name ? process->name : "?";
 	}
-	fill_periods(runtimes, model->runtimes);
+	fill_periods(runtimes, &model->alloc, model->runtimes);
 	model->n_runtimes = runtimes->count;
 	return 0;
 }

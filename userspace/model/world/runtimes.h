@@ -16,8 +16,9 @@ struct tree;
 
 /* The shortest period of a provider's samples. */
 struct provider_period {
-	uint64_t process, place, period; /* place: the provider's number in its process, minus 1 */
-	bool named;                      /* there is a row of this provider */
+	uint64_t process, place;    /* place: the provider's number in its process, minus 1 */
+	uint64_t shortest, longest; /* periods of its samples */
+	bool named;                 /* there is a row of this provider */
 };
 
 struct runtimes {
