@@ -8,7 +8,9 @@
  *
  * The rate is measured over windows of a fixed number of samples (a quota). A
  * window that fills in less time than the ceiling allows raises the period at
- * once; one that is not full after twice that time lowers it.
+ * once; one that is not full after twice that time lowers it. A burst, such as a
+ * text that grows by realloc(), may last for less than one window at the new rate,
+ * so a window changes the period by a limited factor.
  */
 #include "internal.h"
 #include "random.h"
@@ -19,7 +21,7 @@
 #define NO_CEILING  UINT64_MAX
 #define QUOTA_MIN   32
 #define WINDOWS     50 /* per second: at the ceiling a quota takes at least 20 ms */
-#define LOWER_MOST  4  /* the period falls at most to a quarter in one window */
+#define CHANGE_MOST 4  /* the period's largest factor in one window, up or down */
 #define NS_A_SECOND 1000000000.0
 #define WAITING_MAX (10 * MS) /* waiting time in a batch, by default */
 
@@ -149,8 +151,10 @@ static void adapt(struct gcprof_provider *provider)
 
 	if (count < quota(provider) && passed < 2 * expected)
 		return;
-	if (ratio < 1.0 / LOWER_MOST)
-		ratio = 1.0 / LOWER_MOST;
+	if (ratio < 1.0 / CHANGE_MOST)
+		ratio = 1.0 / CHANGE_MOST;
+	if (ratio > CHANGE_MOST)
+		ratio = CHANGE_MOST;
 	period = clamp_period((double)provider->period * ratio);
 	if (period < provider->base_period)
 		period = provider->base_period;

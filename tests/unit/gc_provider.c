@@ -133,6 +133,22 @@ TEST(an_allocation_is_sampled_if_it_has_a_hit)
 	close_provider(provider, thread);
 }
 
+/* A hundred objects in no time, each of a gigabyte: a window of 32 samples says nothing about how
+ * long that will last. */
+TEST(a_burst_does_not_raise_the_period_far)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing");
+
+	provider->ceiling = 1000;
+	for (int i = 0; i < 100; i++)
+		gcprof_alloc(thread, 1 << 30, type, GCPROF_SAMPLE_FOREIGN);
+	CHECK(provider->period >= 4 * PERIOD);
+	CHECK(provider->period <= 64 * PERIOD);
+	close_provider(provider, thread);
+}
+
 /* Against the C library's exponential function. */
 TEST(a_sample_stands_for_its_bytes_by_the_chance_that_it_is_one)
 {
