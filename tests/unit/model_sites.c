@@ -150,3 +150,53 @@ TEST(only_the_first_of_many_sites_have_rows)
 	check_sites(SITES_MAX, SITES_MAX);
 	check_sites(SITES_MAX + 500, SITES_MAX);
 }
+
+static uint64_t managed_function(struct synthetic *synthetic, uint64_t code, const char *name)
+{
+	PUT(synthetic, code, .process = 1, .code = code, .name = synthetic_string(synthetic, name));
+	return profile_writer_managed(synthetic->writer, 1, code, 0);
+}
+
+/* The only site of an object with this stack, as in reports. */
+static void check_site(struct synthetic *synthetic, const uint64_t *frames, const char *wanted)
+{
+	struct model *model;
+	char found[100] = "";
+
+	PUT(synthetic, alloc, .time = 1001, .thread = 1,
+	    .stack = synthetic_stack(synthetic, frames), .sample = 1, .size = 64, .period = 1,
+	    .kind = NURSERY);
+	synthetic_end(synthetic, 3000);
+	model = synthetic_model(synthetic);
+	CHECK_EQ(model->n_sites, 1);
+	for (size_t i = 0; i < SITE_FUNCTIONS && model->sites[0].functions[i]; i++) {
+		strcat(found, i ? " < " : "");
+		strcat(found, model->sites[0].functions[i]);
+	}
+	CHECK_STR(found, wanted);
+	model_free(model);
+}
+
+TEST(functions_of_a_runtime_between_those_that_it_runs_are_in_no_site)
+{
+	for (int outer = 0; outer < 2; outer++) {
+		struct synthetic synthetic;
+		uint64_t start, first, call, second, copy;
+
+		synthetic_begin(&synthetic);
+		synthetic_process(&synthetic, 1000);
+		start = synthetic_function(&synthetic, "/bin/app", 0x10, "start");
+		call = synthetic_function(&synthetic, "/bin/app", 0x20, "call");
+		copy = synthetic_function(&synthetic, "/bin/app", 0x30, "copy");
+		first = managed_function(&synthetic, 1, "first");
+		second = managed_function(&synthetic, 2, "second");
+		if (outer)
+			check_site(&synthetic,
+				   (uint64_t[]){start, first, call, call, second, copy, 0},
+				   "copy < second < first");
+		else
+			check_site(&synthetic, (uint64_t[]){start, call, second, 0},
+				   "second < call < start");
+		synthetic_free(&synthetic);
+	}
+}

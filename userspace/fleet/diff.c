@@ -27,8 +27,8 @@ static const struct {
 			      NULL},
 	[FLEET_DIFF_SITES] = {"SELECT arrayStringConcat(" SUMS_NAMES
 			      ", ' < ') AS label, side, value, variance,"
-			      " 0 AS observed FROM " SUMS_NAME_BEGIN "(SELECT side, " SUMS_SITE
-			      " AS path,"
+			      " 0 AS observed FROM " SUMS_NAME_BEGIN "(SELECT side, "
+			      "site AS path,"
 			      " sum(s_gc_ns) AS value,"
 			      " sum(s_alloc_variance) * pow(value / greatest(sum(s_alloc_bytes), "
 			      "1), 2) AS variance"

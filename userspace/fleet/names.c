@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/rows/sites.h"
 #include "../model/world/allocating.h"
 #include "../model/world/text.h"
 #include "../model/world/world.h"
@@ -148,6 +149,23 @@ static void stack_functions(sqlite3_context *context, int count, sqlite3_value *
 			    SQLITE_TRANSIENT);
 }
 
+/* As in reports: the function that allocates, and its nearest callers. */
+static void stack_site(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct fleet_names *names = names_of(context);
+	uint32_t functions[SITE_FUNCTIONS] = {0};
+	size_t n = 0;
+
+	(void)count;
+	sites_functions(names->world, node_of(names, values[0]), functions);
+	while (n < SITE_FUNCTIONS && functions[n]) {
+		names->path[n] = names->functions[functions[n] - 1];
+		n++;
+	}
+	sqlite3_result_blob(context, names->path, (int)(n * sizeof(*names->path)),
+			    SQLITE_TRANSIENT);
+}
+
 static void rest_functions(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const char *name = text_of(values[0]);
@@ -178,11 +196,9 @@ int fleet_names_create(const struct world *world, struct sqlite3 *connection,
 		int arguments;
 		void (*call)(sqlite3_context *, int, sqlite3_value **);
 	} rows[] = {
-		{"stack_id", 1, stack_id},
-		{"rest_id", 1, rest_id},
-		{"function_id", 4, function_id},
-		{"stack_functions", 1, stack_functions},
-		{"rest_functions", 1, rest_functions},
+		{"stack_id", 1, stack_id},       {"rest_id", 1, rest_id},
+		{"function_id", 4, function_id}, {"stack_functions", 1, stack_functions},
+		{"stack_site", 1, stack_site},   {"rest_functions", 1, rest_functions},
 		{"gc_rate", 1, gc_rate},
 	};
 	struct fleet_names *names = calloc(1, sizeof(*names));

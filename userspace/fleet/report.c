@@ -121,8 +121,8 @@ static void sites_sql(const void *context, FILE *out)
 
 	fputs("SELECT ", out);
 	print_columns(out);
-	fputs("of_type, " SUMS_NAMES " AS functions FROM " SUMS_NAME_BEGIN "(SELECT " SUMS_SITE
-	      " AS path, if(uniqExact(type) = 1, any(type), '') AS of_type, ",
+	fputs("of_type, " SUMS_NAMES " AS functions FROM " SUMS_NAME_BEGIN "(SELECT "
+	      "site AS path, if(uniqExact(type) = 1, any(type), '') AS of_type, ",
 	      out);
 	sums_print(out, "s_", "");
 	fputs(" FROM ", out);

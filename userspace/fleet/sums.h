@@ -54,14 +54,9 @@ void sums_round(json_t *row);
 #define SUMS_SERVICES " WHERE service GLOBAL IN (SELECT service FROM picked)"
 
 /* The functions of the selected stacks. */
-#define SUMS_STACKS                                          \
-	"(SELECT stack, functions FROM stacks" SUMS_SERVICES \
+#define SUMS_STACKS                                                \
+	"(SELECT stack, functions, site FROM stacks" SUMS_SERVICES \
 	" AND stack GLOBAL IN (SELECT stack FROM picked))"
-
-/* The first three functions of a stack; direct recursion counts once. */
-#define SUMS_SITE                                                           \
-	"arraySlice(arrayFilter((f, i) -> i = 1 OR f != functions[i - 1], " \
-	"functions, arrayEnumerate(functions)), 1, 3)"
 
 /*
  * Names the functions in the array `path` of a subquery's rows, which become those of

@@ -66,7 +66,9 @@ int section_sites(const struct section *section)
 	    (!model->n_sites && !section->parts))
 		return 0;
 	section_title(section, TABLE_SITES, "Allocation sites", model->n_sites_found,
-		      "most collection time caused first");
+		      model->n_sites && model->sites[0].gc_ns > 0
+			      ? "most collection time caused first"
+			      : "most bytes first");
 	if (!model->n_sites) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
 		return 0;

@@ -46,15 +46,45 @@ static void measure(const struct site *site, double values[MEASURES])
 	values[4] = life_live_bytes(&site->life);
 }
 
+static bool is_managed(const struct tree *tree, const struct frame *frame)
+{
+	const struct module *module = dense_get(&tree->modules, frame->module);
+
+	return frame->runtime == RUNTIME_MANAGED || (module && module->generated_by);
+}
+
+/* The outermost managed function of a stack; 0: none. */
+static uint32_t outermost_managed(const struct tree *tree, uint32_t id)
+{
+	uint32_t found = 0;
+
+	for (; id; id = tree_node(tree, id)->parent)
+		if (is_managed(tree, tree_frame(tree, tree_node(tree, id)->frame)))
+			found = id;
+	return found;
+}
+
+/* Functions of a runtime between those that it runs would make several sites of one. */
 void sites_functions(const struct world *world, uint32_t stack, uint32_t functions[SITE_FUNCTIONS])
 {
 	const struct tree *tree = &world->tree;
+	bool interpreted = false, known = false; /* a managed function was seen; `last` is known */
+	uint32_t last = 0;                       /* managed function still to come */
 	size_t used = 0;
 
 	for (uint32_t id = allocating_stack(&world->tree, stack); id;
 	     id = tree_node(tree, id)->parent) {
 		const struct frame *frame = tree_frame(tree, tree_node(tree, id)->frame);
 
+		if (is_managed(tree, frame)) {
+			interpreted = true;
+			last = id == last ? 0 : last;
+		} else if (interpreted) {
+			last = known ? last : outermost_managed(tree, id);
+			known = true;
+			if (last)
+				continue;
+		}
 		for (uint32_t i = frame->n_functions; i--;) {
 			uint32_t row = world->functions.of_frames[frame->first_function + i] + 1;
 

@@ -12,8 +12,8 @@ struct world;
 #define SITES_MAX 4096 /* rows by each measure, if there are more sites */
 
 /*
- * The site of an allocating stack: indexes into the function table plus 1, the allocating
- * function first, without direct recursion; 0: no more.
+ * The site of an allocating stack: indexes into the function table plus 1, the allocating function
+ * first, without direct recursion and without native functions between managed ones; 0: no more.
  */
 void sites_functions(const struct world *world, uint32_t stack, uint32_t functions[SITE_FUNCTIONS]);
 
