@@ -3,7 +3,8 @@
 from collections import namedtuple
 from dataclasses import dataclass
 
-# {root}, {build} and {gcprof} (the program in it) are paths; everything runs in {build}/bench. {data} is
+# {root}, {build} and {gcprof} (the program in it) are paths; everything runs in {build}/bench. {command} times
+# the {program}, unless a tool follows its first process only. {data} is
 # the recorder's profile, {layout} changes with each round.
 PROGRAMS = {
     "churn": "{build}/workloads/churn --bytes 10G",
@@ -35,6 +36,8 @@ PROGRAMS = {
     **{f"malloc {way}": f"./blocks {count}" for way, count in {
         "freed at once": "pairs 60000000", "freed later": "ring 40000000", "trees": "trees 1000",
         "100 live": "live 60000000 100", "10 000 live": "live 30000000 10000", "large": "large 10000000"}.items()},
+    "some trees": "./blocks trees 200",
+    "some freed later": "./blocks ring 4000000",
     **{f"python {way}": f"/usr/bin/python3 {{root}}/tools/bench/programs/allocates.py {way} {count}" for way, count in {
         "trees": 2000, "lists": 5000000, "strings": 4000000, "blocks": 4000000, "large": 2000000}.items()},
 }
@@ -70,6 +73,11 @@ RECORDERS = {
     "malloc agent": "env LD_PRELOAD={build}/libgcprof-malloc.so {command}",
     "malloc samples": "{gcprof} record --malloc -F 0 --syscalls off -o {data} -- {command}",
     "malloc default": "{gcprof} record --malloc -o {data} -- {command}",
+    "heaptrack": "./timeit times heaptrack -o heaptrack.out {program}",
+    "jemalloc": "env LD_PRELOAD=libjemalloc.so.2 {command}",
+    "jemalloc's profile": "env LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,lg_prof_sample:19 {command}",
+    "tcmalloc": "env LD_PRELOAD=libtcmalloc.so.4 {command}",
+    "tcmalloc's samples": "env LD_PRELOAD=libtcmalloc.so.4 TCMALLOC_SAMPLE_PARAMETER=524288 {command}",
     "python agent": "env LD_PRELOAD={build}/libgcprof-cpython.so {command}",
     "python samples": "{gcprof} record --agent python -F 0 --syscalls off -o {data} -- {command}",
     "python default": "{gcprof} record --agent python -o {data} -- {command}",
@@ -176,6 +184,11 @@ TABLES = [
     Table("malloc", "printed", 1.05, [p for p in PROGRAMS if p.startswith("malloc ")],
           ["malloc agent", "malloc samples", "malloc default"], "`malloc()` and `free()` and nothing else",
           "The worst case. *Agent* is the library alone, not recorded."),
+    Table("malloc-peers", "printed", 1.05, ["some trees", "some freed later"],
+          ["malloc default", "heaptrack", "jemalloc", "jemalloc's profile", "tcmalloc", "tcmalloc's samples"],
+          "The same beside heaptrack and other allocators with profiles",
+          "heaptrack records every call. The profiles of jemalloc and tcmalloc sample every 512 KiB; compare them with"
+          " the allocator without one.", log=True),
     Table("cpython", "printed", 1.03, ["python"] + [p for p in PROGRAMS if p.startswith("python ")],
           ["python agent", "python samples", "python default", "tracemalloc"], "Python objects and nothing else",
           "The worst case. A wrapper that only jumps to Python's allocator costs some 1.05. tracemalloc records every allocation."),
