@@ -250,6 +250,10 @@ generational() {
 	ours=$(jq -s '[.[] | select(.record == "gc_cycle" and .unfinished == 0)] | length' all.json)
 	log=$(grep -c 'Garbage Collection.*->' gc.log)
 	[ "$ours" = $((log + 1)) ] || same cycles "$ours" "$log"
+	# Each has its own pauses, and no safepoint.
+	"$GCPROF" report --json --top 10000 | jq '.gc.cycles.rows[:-1][].pauses' >seen
+	grep -oE 'GC\([0-9]+\) Pause ' gc.log | uniq -c | awk '{ print $1 }' | head -n "$(wc -l <seen)" >log
+	same 'pauses of cycles' "$(cat seen)" "$(cat log)"
 }
 
 @test "long: pauses and cycles of Shenandoah are those of the log" {

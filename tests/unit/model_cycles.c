@@ -323,44 +323,6 @@ TEST(pauses_and_reasons_have_the_runtimes_names)
 	synthetic_free(&synthetic);
 }
 
-TEST(concurrent_cycles_count_their_pauses)
-{
-	struct synthetic synthetic;
-	struct model *model;
-
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
-	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
-	PUT(&synthetic, thread, .id = 3, .process = 2, .tid = 200);
-	name_gc(&synthetic, 1, 16, "heap has grown");
-	named_pause(&synthetic, 1900, 5, 0, 0);
-	named_pause(&synthetic, 2000, 5, 0, 0);
-	begin_on(&synthetic, 2150, 3, 1, 1);
-	end_on(&synthetic, 2160, 3, 1, 1);
-	named_pause(&synthetic, 2900, 5, 0, 0);
-	PUT(&synthetic, gc_cycle, .time = 3000, .process = 1, .heap = 1, .cycle = 1, .span = 1000,
-	    .reason = 16, .heap_before = 9000, .heap_after = 7000, .live = 4000);
-	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .heap = 1, .cycle = 2, .span = 500,
-	    .unfinished = 1);
-	PUT(&synthetic, gc_cycle, .time = 4000, .process = 9, .span = 500);
-	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .span = 5000);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
-	CHECK_EQ(model->refused, 2);
-	CHECK_EQ(model->n_gc_cycles, 2);
-	CHECK_EQ(model->gc_cycles[0].start, 2000);
-	CHECK_EQ(model->gc_cycles[0].pauses, 2);
-	CHECK_EQ(model->gc_cycles[0].pause_ns, 200);
-	CHECK_STR(model->gc_cycles[0].named_reason, "heap has grown");
-	CHECK_EQ(model->gc_cycles[1].pauses, 0);
-	CHECK(model->gc_cycles[1].unfinished);
-	CHECK_EQ(model->gc.concurrent.count, 1);
-	CHECK_EQ(model->gc.concurrent.max_ns, 1000);
-	CHECK_EQ(model->gc.heap_peak_bytes, 9000);
-	model_free(model);
-	synthetic_free(&synthetic);
-}
-
 TEST(samples_in_unpaired_collections_are_not_counted)
 {
 	struct synthetic synthetic;

@@ -435,12 +435,13 @@ TEST(utilisation_is_the_minimum_over_all_positions)
 			uint64_t from = 100 + test_random(&random) % 40;
 			uint64_t to = from + test_random(&random) % 4;
 
-			pauses[i] = (struct pause){1, from * 1000000, to * 1000000};
+			pauses[i] = (struct pause){
+				.process = 1, .begin = from * 1000000, .end = to * 1000000};
 			for (uint64_t ms = from; ms < to; ms++)
 				paused[ms] = true;
 		}
 		/* Another process with less pause time. */
-		pauses[count] = (struct pause){2, 5000000, 5000000};
+		pauses[count] = (struct pause){.process = 2, .begin = 5000000, .end = 5000000};
 		utilisation_fill(pauses, count + 1, UINT64_C(60000000), &gc);
 		CHECK_EQ(gc.n_utilisation, 6);
 		for (size_t i = 0; i < gc.n_utilisation; i++) {

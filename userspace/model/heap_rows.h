@@ -15,7 +15,7 @@ struct model_gc_cycle {
 	uint64_t name_number, reason;    /* as in the record */
 	const char *name, *named_reason; /* NULL: none */
 	uint64_t heap_before, heap_after, live;
-	uint64_t pauses, pause_ns; /* pauses that began in the cycle */
+	uint64_t pauses, pause_ns; /* of its heap, that began in it and in no later one */
 	bool unfinished;           /* cut off by the end of the recording */
 };
 

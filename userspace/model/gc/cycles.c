@@ -108,12 +108,12 @@ static void note_window(struct cycles *cycles, const struct record_gc_end *recor
 	window->live_bytes = record->live_bytes;
 }
 
-static int add_pause(struct cycles *cycles, uint64_t process, uint64_t begin, uint64_t end)
+static int add_pause(struct cycles *cycles, const struct pause *pause)
 {
 	if (array_reserve(&cycles->pauses, &cycles->pauses_capacity, cycles->n_pauses,
 			  sizeof(*cycles->pauses)) < 0)
 		return -ENOMEM;
-	cycles->pauses[cycles->n_pauses++] = (struct pause){process, begin, end};
+	cycles->pauses[cycles->n_pauses++] = *pause;
 	return 0;
 }
 
@@ -206,7 +206,8 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 	if (note_kind(cycles, open, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
-	return add_pause(cycles, collection->process, pause->begin, end);
+	return add_pause(cycles, &(struct pause){collection->process, pause->heap, pause->begin,
+						 end, collection->pause_ns, !is_around(open)});
 }
 
 /* Faults of nested collections are not counted here. */
@@ -343,12 +344,17 @@ static int spread_pauses(struct cycles *cycles, uint64_t process,
 	uint64_t room = record->span / pieces, ns = record->total_ns / pieces;
 	uint64_t at = record->time - record->span +
 		      (room - ns) / GCPROF_GC_FULL * (record->kind - GCPROF_GC_MINOR);
+	struct pause pause;
 
 	for (uint64_t i = 0; i < pieces; i++, at += room) {
 		timeline_pause(&cycles->world->timeline, at, at + ns);
 		timeline_at(&cycles->world->timeline, at)->gc_cpu_ns +=
 			cycles->world->model->run.frequency ? ns : 0;
-		if (add_pause(cycles, process, at, at + ns) < 0)
+		pause = (struct pause){
+			process, record->heap,
+			at,      at + ns,
+			ns,      record->count / pieces + (i < record->count % pieces)};
+		if (add_pause(cycles, &pause) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -61,63 +61,88 @@ int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct
 	return 0;
 }
 
-static int by_begin(const void *a, const void *b)
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_heap(uint64_t process, uint64_t heap, const struct pause *pause)
+{
+	int order = compare(process, pause->process);
+
+	return order ? order : compare(heap, pause->heap);
+}
+
+static int pauses_by_begin(const void *a, const void *b)
 {
 	const struct pause *x = a, *y = b;
+	int order = by_heap(x->process, x->heap, y);
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
+	return order ? order : compare(x->begin, y->begin);
 }
 
-/* Index of the first pause of the process that begins at this time or later. */
-static size_t first_from(const struct pause *pauses, size_t count, uint64_t process, uint64_t time)
+static int cycles_by_start(const void *a, const void *b)
 {
-	const struct pause wanted = {process, time, 0};
-	size_t low = 0;
+	const struct model_gc_cycle *x = *(struct model_gc_cycle *const *)a;
+	const struct model_gc_cycle *y = *(struct model_gc_cycle *const *)b;
+	int order = compare(x->process, y->process);
 
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
+	order = order ? order : compare(x->heap, y->heap);
+	return order ? order : compare(x->start, y->start);
+}
 
-		if (by_begin(&pauses[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			count = middle;
+/* Is the cycle in progress, or over, when the pause begins? */
+static bool has_begun(const struct model_gc_cycle *cycle, const struct pause *pause)
+{
+	int order = by_heap(cycle->process, cycle->heap, pause);
+
+	return order ? order < 0 : cycle->start <= pause->begin;
+}
+
+static bool in_progress(const struct model_gc_cycle *cycle, const struct pause *pause)
+{
+	return !by_heap(cycle->process, cycle->heap, pause) &&
+	       pause->begin < cycle->start + cycle->duration_ns;
+}
+
+/*
+ * Adds each pause to the cycle of its heap in which it begins. Of several it is the latest one: a
+ * minor cycle that runs during a major one. Both arrays are sorted; `open` has room for all cycles.
+ */
+static void add_pauses(struct model_gc_cycle **cycles, size_t n_cycles, const struct pause *pauses,
+		       size_t n_pauses, struct model_gc_cycle **open)
+{
+	size_t next = 0, depth = 0;
+
+	for (size_t i = 0; i < n_pauses; i++) {
+		while (next < n_cycles && has_begun(cycles[next], &pauses[i]))
+			open[depth++] = cycles[next++];
+		/* One that is over for this pause is over for all later ones. */
+		while (depth && !in_progress(open[depth - 1], &pauses[i]))
+			depth--;
+		if (!depth)
+			continue;
+		open[depth - 1]->pauses += pauses[i].count;
+		open[depth - 1]->pause_ns += pauses[i].ns;
 	}
-	return low;
-}
-
-/* Prefix sums over the pauses: the total of any range is a difference. */
-static uint64_t *sum_pauses(const struct pause *pauses, size_t count)
-{
-	uint64_t *sums = calloc(count + 1, sizeof(*sums));
-
-	for (size_t i = 0; sums && i < count; i++)
-		sums[i + 1] = sums[i] + (pauses[i].end - pauses[i].begin);
-	return sums;
 }
 
 static int count_pauses(struct gc_cycles *gc_cycles, struct cycles *cycles)
 {
-	struct pause *pauses = cycles->pauses;
-	size_t count = cycles->n_pauses;
-	uint64_t *sums;
+	size_t count = gc_cycles->count;
+	struct model_gc_cycle **order;
 
-	if (!count || !gc_cycles->count)
+	if (!count || !cycles->n_pauses)
 		return 0;
-	qsort(pauses, count, sizeof(*pauses), by_begin);
-	sums = sum_pauses(pauses, count);
-	if (!sums)
+	order = calloc(2 * count, sizeof(struct model_gc_cycle *));
+	if (!order)
 		return -ENOMEM;
-	for (size_t i = 0; i < gc_cycles->count; i++) {
-		struct model_gc_cycle *row = &gc_cycles->rows[i];
-		size_t from = first_from(pauses, count, row->process, row->start);
-		size_t to = first_from(pauses, count, row->process, row->start + row->duration_ns);
-
-		row->pauses = to - from;
-		row->pause_ns = sums[to] - sums[from];
-	}
-	free(sums);
+	for (size_t i = 0; i < count; i++)
+		order[i] = &gc_cycles->rows[i];
+	qsort(order, count, sizeof(*order), cycles_by_start);
+	qsort(cycles->pauses, cycles->n_pauses, sizeof(*cycles->pauses), pauses_by_begin);
+	add_pauses(order, count, cycles->pauses, cycles->n_pauses, order + count);
+	free(order);
 	return 0;
 }
 

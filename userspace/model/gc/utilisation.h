@@ -8,9 +8,11 @@
 
 struct model_gc;
 
-/* A pause of a process. */
+/* A pause of a process, or several that are known only as a sum. */
 struct pause {
-	uint64_t process, begin, end;
+	uint64_t process, heap, begin, end;
+	uint64_t ns;    /* without pauses inside it */
+	uint64_t count; /* 0: a stop around other pauses */
 };
 
 /*
