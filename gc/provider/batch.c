@@ -327,11 +327,12 @@ static void announce(struct gc_batch *batch, uint64_t key)
 
 static uint64_t hash_frames(const struct gcprof_frame *frames, uint32_t n, uint32_t how)
 {
-	uint64_t hash = how;
+	const uint64_t factor = UINT64_C(0xff51afd7ed558ccd);
+	uint64_t hash = how * factor; /* not `how`: that could cancel out in the first line */
 
 	for (uint32_t i = 0; i < n; i++) {
 		hash ^= (uint64_t)frames[i].code << 32 | frames[i].line;
-		hash *= UINT64_C(0xff51afd7ed558ccd);
+		hash *= factor;
 		hash ^= hash >> 29;
 	}
 	return hash ? hash : 1;

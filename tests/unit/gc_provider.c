@@ -16,7 +16,7 @@ enum { PERIOD = 1000, TYPES_MANY = 9000 };
 
 static struct {
 	uint64_t samples, batched, fates, types, providers, last_sample, last_type, typed, stacks;
-	uint64_t keys[2]; /* of the stacks at lines 0 and 1 */
+	uint64_t keys[8]; /* of the stacks at lines 0, 1, ... */
 	struct gcprof_fate last_fate;
 	uint64_t last_stack;
 	struct probe_gc_begin collection;
@@ -290,6 +290,35 @@ TEST(a_thread_may_know_its_frames)
 	for (int i = 0; i < 100; i++)
 		gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
 	CHECK_EQ(seen.samples, 100);
+	gcprof_thread_walk(thread, NULL, NULL, 0);
+	close_provider(provider, thread);
+}
+
+static uint32_t walk_one(void *context, struct gcprof_frame *frames, uint32_t max)
+{
+	CHECK(max >= 1);
+	frames[0] = (struct gcprof_frame){1, *(const uint32_t *)context};
+	return 1;
+}
+
+/* The same frames are another stack where native frames come before them. */
+TEST(stacks_that_combine_differently_have_different_keys)
+{
+	enum { LINES = 8 };
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing"), keys[4 * LINES];
+	uint32_t n = 0;
+
+	for (uint32_t how = GCPROF_STACK_WHOLE; how <= GCPROF_STACK_MANAGED; how++)
+		for (uint32_t line = 0; line < LINES; line++, n++) {
+			gcprof_thread_walk(thread, walk_one, &line, how);
+			gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
+			gcprof_flush(thread);
+			keys[n] = seen.last_stack;
+			for (uint32_t i = 0; i < n; i++)
+				CHECK(keys[i] != keys[n]);
+		}
 	gcprof_thread_walk(thread, NULL, NULL, 0);
 	close_provider(provider, thread);
 }
