@@ -30,7 +30,7 @@
 #include <zstd.h>
 
 #undef PAGE_SIZE /* of the kernel's headers; the collector has its own */
-#include "internal.h"
+#include "heap.h"
 #include "live.h"
 
 #define TRIES     4000
