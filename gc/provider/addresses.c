@@ -9,9 +9,12 @@
  *
  * Memory is mapped, not allocated, since the client may be the allocator.
  */
-#include "internal.h"
+#include "addresses.h"
 #include "batch.h"
+#include "data.h"
 #include "system.h"
+
+#include <errno.h>
 
 enum { LIST_BITS = 16, LISTS = 1 << LIST_BITS, CHUNK_PLACES = 2047 };
 

@@ -19,9 +19,13 @@
  * Where hardly any stack is known, batching gains nothing and pauses for a while.
  */
 #include "batch.h"
-#include "internal.h"
+#include "control.h"
+#include "data.h"
 #include "pieces.h"
+#include "rate.h"
 #include "system.h"
+
+#include <string.h>
 
 enum {
 	WAYS = 4, /* keys in a cache line */

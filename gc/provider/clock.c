@@ -13,10 +13,13 @@
  * Only bytes of objects count: tails of buffers are skipped, so the samples do not
  * depend on where buffers and collections happen to fall.
  */
-#include "internal.h"
+#include "clock.h"
 #include "batch.h"
+#include "control.h"
+#include "data.h"
 #include "otel.h"
 #include "random.h"
+#include "rate.h"
 #include "system.h"
 
 #define CHECK_NS  UINT64_C(200000)
@@ -81,7 +84,6 @@ static void check_clock(struct gcprof_thread *thread)
 	rate_check(thread->provider);
 }
 
-/* `event` is an enum gcprof_thread_event. */
 void clock_announce(struct gcprof_thread *thread, uint32_t event)
 {
 	thread->generation = control_generation();

@@ -14,9 +14,16 @@
  *
  * The caller ensures that only one thread of a provider at a time is here.
  */
-#include "internal.h"
+#include "collections.h"
 #include "batch.h"
+#include "control.h"
+#include "data.h"
+#include "names.h"
 #include "otel.h"
+#include "rate.h"
+#include "system.h"
+
+#include <string.h>
 
 #define LONG_NS  (1 * MS)    /* collections of this duration are reported individually */
 #define BURST_NS (1000 * MS) /* burst of individual reports, in time at the ceiling's rate */

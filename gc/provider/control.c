@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* control.c: the control block: whether this process is recorded, and the recorders' requests. */
-#include "internal.h"
+#include "control.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Each library with a copy of this file has its own block; recorders find them by file. */
 __attribute__((visibility("protected"))) struct gcprof_control gcprof_control = {

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* lifecycle.c: creates and destroys providers and threads; fork and exit. */
-#include "internal.h"
+#include "addresses.h"
 #include "batch.h"
+#include "clock.h"
+#include "collections.h"
+#include "data.h"
+#include "names.h"
+#include "options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* All providers of the process and their threads, guarded by `lock`. */

@@ -5,9 +5,12 @@
  * Names belong to the process, like their ids, and stay in the table. So a recorder may attach at
  * any time and finds the names of all samples that it will see.
  */
-#include "internal.h"
+#include "names.h"
+#include "data.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TYPE_SHIFT = 20, TYPES_MAX = (1 << TYPE_SHIFT) - 1, CHUNK_ENTRIES = 2047 };
 
@@ -232,7 +235,6 @@ uint32_t names_gc_kind(uint32_t number)
 	return kind ? kind : GCPROF_GC_STOP;
 }
 
-/* Held during a fork, so that the child finds no incomplete name. */
 void names_lock(void)
 {
 	pthread_mutex_lock(&lock);

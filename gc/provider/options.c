@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* options.c: options as rows: defaults, ranges, environment, and error messages. */
-#include "internal.h"
+#include "options.h"
+#include "provider.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define K UINT64_C(1024)
 #define ROW(name, variable, kind, standard, min, max)                                            \

@@ -12,7 +12,9 @@
  * text that grows by realloc(), may last for less than one window at the new rate,
  * so a window changes the period by a limited factor.
  */
-#include "internal.h"
+#include "rate.h"
+#include "control.h"
+#include "data.h"
 #include "random.h"
 #include "system.h"
 
@@ -28,7 +30,6 @@
 /* A recorder sorts events within 200 ms, and waiting may use only a part of that. */
 enum { THRIFT_MAX = 16, THRIFT_WAITING = 4 };
 
-/* Bytes to the next hit, at least 1. */
 uint64_t rate_draw(struct gcprof_thread *thread, uint64_t period)
 {
 	double gap;
@@ -177,7 +178,6 @@ static void adapt_locked(struct gcprof_provider *provider)
 	pthread_mutex_unlock(&provider->lock);
 }
 
-/* Called in slow paths while sampling is on; adopts a recorder's new request. */
 void rate_poll(struct gcprof_provider *provider)
 {
 	if (control_generation() != __atomic_load_n(&provider->generation, __ATOMIC_RELAXED)) {
@@ -211,14 +211,12 @@ uint64_t rate_waiting_max(const struct gcprof_provider *provider)
 	return WAITING_MAX * (thrift < THRIFT_WAITING ? thrift : THRIFT_WAITING);
 }
 
-/* Called periodically: lowers a period that was raised so far that no sample is taken. */
 void rate_check(struct gcprof_provider *provider)
 {
 	if (rate_is_raised(provider))
 		adapt_locked(provider);
 }
 
-/* Counts a sample. */
 void rate_count(struct gcprof_provider *provider)
 {
 	if (__atomic_add_fetch(&provider->window_count, 1, __ATOMIC_RELAXED) >= quota(provider))

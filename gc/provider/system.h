@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MS UINT64_C(1000000) /* ns */
+
 /* Maps fresh zeroed memory; the system supplies pages when they are touched. NULL: refused. */
 void *system_map(size_t size);
 

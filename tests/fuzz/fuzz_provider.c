@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "provider/internal.h"
+#include "provider/data.h"
 #include "provider/system.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

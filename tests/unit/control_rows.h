@@ -3,7 +3,7 @@
 #ifndef GCPROF_CONTROL_ROWS_H
 #define GCPROF_CONTROL_ROWS_H
 
-#include "provider/internal.h"
+#include "provider/data.h"
 
 /* A recorder asks for a period, as the opener does. */
 static inline void row_ask(int row, uint64_t period)

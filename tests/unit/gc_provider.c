@@ -3,13 +3,14 @@
  */
 #include "test.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "provider/internal.h"
+#include "provider/data.h"
 #include "provider/random.h"
 
 enum { PERIOD = 1000, TYPES_MANY = 9000 };

@@ -13,8 +13,9 @@
 #include "threads.h"
 #include "types.h"
 #include "provider/batch.h"
-#include "provider/internal.h"
+#include "provider/data.h"
 #include "provider/random.h"
+#include "provider/rate.h"
 
 struct node {
 	struct gc_header header;

@@ -4,7 +4,7 @@
 /* Plain: the instructions are those without sanitizers. */
 #include "test.h"
 
-#include "provider/internal.h"
+#include "provider/data.h"
 
 enum { TIMES = 20000, PERIOD = 1000 };
 

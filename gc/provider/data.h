@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* internal.h: the private structs of a provider and its threads. */
-#ifndef GCPROF_PROVIDER_INTERNAL_H
-#define GCPROF_PROVIDER_INTERNAL_H
+/* data.h: the data of a provider and its threads. */
+#ifndef GCPROF_PROVIDER_DATA_H
+#define GCPROF_PROVIDER_DATA_H
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "provider.h"
 #include "probe.h"
-
-#define MS UINT64_C(1000000)
+#include "provider.h"
 
 /* Decides how a provider's next collection is reported, and holds pending sums: see collections.c.
  */
@@ -92,62 +87,5 @@ static inline const struct gc_anchor *thread_anchor(const struct gcprof_thread *
 {
 	return thread->anchor == &thread->no_frames ? NULL : thread->anchor;
 }
-
-/*
- * control.c: the combined requests of all recorders: the shortest period and the highest ceiling,
- * so that one that limits itself takes no samples from another; 0: none. Untrusted: other processes
- * wrote them.
- */
-struct asked {
-	uint64_t period, ceiling, flags;
-	bool any_period, any_ceiling; /* one of them wants the provider's own */
-};
-
-struct asked control_asked(void);
-
-/* Changes whenever a recorder attaches, leaves, or changes its request. */
-static inline uint64_t control_generation(void)
-{
-	return __atomic_load_n(&gcprof_control.generation, __ATOMIC_ACQUIRE);
-}
-
-void clock_seed(struct gcprof_thread *thread);
-void clock_announce(struct gcprof_thread *thread, uint32_t event);
-
-/* options.c */
-int provider_options_check(struct gcprof_options *options);
-
-/* rate.c: the period in force. */
-uint64_t rate_draw(struct gcprof_thread *thread, uint64_t period);
-void rate_start(struct gcprof_provider *provider);
-void rate_stop(struct gcprof_provider *provider);
-void rate_poll(struct gcprof_provider *provider);
-void rate_check(struct gcprof_provider *provider);
-bool rate_is_raised(const struct gcprof_provider *provider);
-void rate_count(struct gcprof_provider *provider);
-
-/* The factor, 1 to 16, by which a recorder asks for fewer samples than the ceiling, that is, for
- * less disturbance of the program. */
-uint64_t rate_thrift(const struct gcprof_provider *provider);
-
-/* Maximum time that a sample waits in a batch while its thread polls, ns. */
-uint64_t rate_waiting_max(const struct gcprof_provider *provider);
-
-/* addresses.c: forgets where samples are. */
-void addresses_free(struct gcprof_provider *provider);
-
-/* collections.c: in the child of a fork: drops the sums, which belong to the parent. */
-void collections_forked(struct gcprof_provider *provider);
-
-/* names.c: announces a provider, once per name. */
-void names_provider(const char *name, const char *version);
-
-/* Announces kinds and reasons of collections, once per name. -ENOMEM. */
-int names_gc(const struct gcprof_gc_name *names, uint32_t n);
-
-/* The enum gcprof_gc_kind of collections with this name. */
-uint32_t names_gc_kind(uint32_t number);
-void names_lock(void);
-void names_unlock(void);
 
 #endif
