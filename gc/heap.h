@@ -102,11 +102,9 @@ struct gc_old {
 	size_t sweep_next;                   /* next arena to sweep */
 	size_t sweep_end;                    /* first arena that is newer than the marks */
 	size_t release_next;                 /* arenas from here on were considered for return */
-	size_t ahead;                        /* arenas that may be swept ahead of time */
-	bool sweeping;
-	bool marks;     /* mark objects as they are allocated */
-	uint8_t epoch;  /* epoch of pages newer than the marks; 0 or 1 */
-	uint64_t bytes; /* in small and medium objects, including dead ones */
+	bool marks;                          /* mark objects as they are allocated */
+	uint8_t epoch;                       /* epoch of pages newer than the marks; 0 or 1 */
+	uint64_t bytes;                      /* in small and medium objects, including dead ones */
 };
 
 struct gc_large {

@@ -5,9 +5,6 @@
 /* Arenas are mapped four at a time, so that the system can back them with one huge page. */
 enum { ARENA_GROUP = 4 };
 
-/* Limit of arenas swept for room in one minor collection, since live arenas yield none. */
-enum { SWEEP_AHEAD = 32 };
-
 #define GROUP_SIZE (ARENA_GROUP * CHUNK_SIZE)
 #define ALL_PAGES  (~UINT64_C(0) << META_PAGES)
 
@@ -211,23 +208,6 @@ static void mark_runs(struct gc_old *old, bool marked)
 		mark_run(&old->classes[i], old->cell_size[i], marked);
 }
 
-/* True if a swept arena has a free page. */
-static bool has_free_page(struct gc_old *old)
-{
-	size_t *first = &old->first_fit[1];
-
-	while (*first < old->sweep_next && !free_pages(old, *first))
-		++*first;
-	return *first < old->sweep_next;
-}
-
-/* Sweeps ahead for gaps or free pages rather than take fresh memory. */
-static void sweep_ahead(struct gc_old *old, const struct gc_class *c)
-{
-	for (; !c->available && old->sweeping && old->ahead && !has_free_page(old); old->ahead--)
-		old_sweep_some(old, 1);
-}
-
 void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 {
 	struct gc_class *c = &old->classes[class];
@@ -235,7 +215,6 @@ void *old_alloc_small_slow(struct gc_old *old, unsigned class)
 	char *result;
 
 	while (!next_run(c, cell)) {
-		sweep_ahead(old, c);
 		c->page = c->available;
 		c->scan = 0;
 		if (!c->page) {
@@ -358,7 +337,6 @@ static void release_arena(struct gc_old *old, size_t i)
 
 void old_begin_minor(struct gc_old *old, bool marks)
 {
-	old->ahead = SWEEP_AHEAD;
 	old->marks = marks;
 	if (marks)
 		mark_runs(old, true);
@@ -380,7 +358,6 @@ void old_begin_sweeping(struct gc_old *old, size_t keep)
 	old->sweep_end = old->arenas.count;
 	old->release_next = old->arenas.count;
 	old->keep = keep / CHUNK_SIZE + ARENA_GROUP;
-	old->sweeping = true;
 }
 
 /* After sweeping, returns the arenas that the next cycle will not need, highest first. */
@@ -390,9 +367,7 @@ bool old_sweep_some(struct gc_old *old, size_t arenas)
 		sweep_arena(old, old->sweep_next++);
 	for (; arenas && old->empty > old->keep && old->release_next; arenas--)
 		release_arena(old, --old->release_next);
-	if (arenas)
-		old->sweeping = false;
-	return !old->sweeping;
+	return arenas;
 }
 
 bool old_is_cell(const struct gc_old *old, const void *object, size_t size)

@@ -35,8 +35,7 @@ static inline void *old_alloc(struct gc_old *old, size_t size)
 	return old_alloc_span(old, size);
 }
 
-/* Bracket a minor collection: promotion may sweep some arenas ahead and, with `marks`, marks what
- * it allocates. */
+/* Bracket a minor collection: with `marks`, promotion marks what it allocates. */
 void old_begin_minor(struct gc_old *old, bool marks);
 void old_end_minor(struct gc_old *old);
 
