@@ -98,6 +98,13 @@ void gcprof_flush_sums(struct gcprof_provider *provider)
 	set_count(summary, 0);
 }
 
+/* The thread's waiting samples come first: outcomes that wait with the sums may be theirs. */
+static void flush_thread(struct gcprof_thread *thread)
+{
+	batch_flush(thread);
+	gcprof_flush_sums(thread->provider);
+}
+
 void collections_forked(struct gcprof_provider *provider)
 {
 	struct gc_summary *summary = &provider->summary;
@@ -118,14 +125,14 @@ static bool is_long(const struct gcprof_provider *provider, uint64_t ns)
 }
 
 /* Whether all consumers of collections understand sums; otherwise some would miss collections. */
-static bool is_understood(struct gcprof_provider *provider)
+static bool is_understood(struct gcprof_thread *thread)
 {
-	struct gc_summary *summary = &provider->summary;
+	struct gc_summary *summary = &thread->provider->summary;
 	uint32_t consumers = probe_gc_summary_consumers();
 
 	/* Pending sums are for the consumers attached so far. */
 	if (consumers != summary->consumers || control_generation() != summary->generation) {
-		gcprof_flush_sums(provider);
+		flush_thread(thread);
 		summary->consumers = consumers;
 		summary->generation = control_generation();
 	}
@@ -150,12 +157,13 @@ static bool is_below_ceiling(struct gcprof_provider *provider, uint64_t now)
 }
 
 /* Whether the collection goes into a sum if it turns out to be short. */
-static bool is_summed(struct gcprof_provider *provider)
+static bool is_summed(struct gcprof_thread *thread)
 {
+	struct gcprof_provider *provider = thread->provider;
 	const struct collection *c = &provider->collection;
 	struct gc_summary *summary = &provider->summary;
 
-	if ((control_asked().flags & GCPROF_EACH_COLLECTION) || !is_understood(provider) ||
+	if ((control_asked().flags & GCPROF_EACH_COLLECTION) || !is_understood(thread) ||
 	    provider->options.no_batching || provider->options.gc_ceiling == UINT64_MAX)
 		return false;
 	/* Sums have no names. */
@@ -179,16 +187,16 @@ static uint32_t bucket_of(uint64_t ns)
 	return bucket < GCPROF_GC_BUCKETS ? bucket : GCPROF_GC_BUCKETS - 1;
 }
 
-static struct gcprof_gc_sums *find_sums(struct gcprof_provider *provider, uint32_t kind,
+static struct gcprof_gc_sums *find_sums(struct gcprof_thread *thread, uint32_t kind,
 					uint32_t reason)
 {
-	struct gc_summary *summary = &provider->summary;
+	struct gc_summary *summary = &thread->provider->summary;
 
 	for (uint32_t i = 0; i < summary->count; i++)
 		if (summary->sums[i].kind == kind && summary->sums[i].reason == reason)
 			return &summary->sums[i];
 	if (summary->count == GCPROF_GC_SUMS_MAX)
-		gcprof_flush_sums(provider);
+		flush_thread(thread);
 	set_count(summary, summary->count + 1);
 	summary->sums[summary->count - 1] = (struct gcprof_gc_sums){.kind = kind, .reason = reason};
 	return &summary->sums[summary->count - 1];
@@ -201,13 +209,13 @@ static void raise_to(uint64_t *most, uint64_t value)
 }
 
 /* Counts one more of duration `ns`. */
-static struct gcprof_gc_sums *add(struct gcprof_provider *provider, uint32_t kind, uint32_t reason,
+static struct gcprof_gc_sums *add(struct gcprof_thread *thread, uint32_t kind, uint32_t reason,
 				  uint64_t begin, uint64_t ns)
 {
-	struct gc_summary *summary = &provider->summary;
+	struct gc_summary *summary = &thread->provider->summary;
 	struct gcprof_gc_sums *sums;
 
-	sums = find_sums(provider, kind, reason);
+	sums = find_sums(thread, kind, reason);
 	if (summary->count == 1 && !sums->count)
 		summary->begin = begin;
 	sums->count++;
@@ -217,11 +225,11 @@ static struct gcprof_gc_sums *add(struct gcprof_provider *provider, uint32_t kin
 	return sums;
 }
 
-static void add_collection(struct gcprof_provider *provider, const struct gcprof_gc_stats *stats,
+static void add_collection(struct gcprof_thread *thread, const struct gcprof_gc_stats *stats,
 			   uint64_t ns)
 {
-	const struct collection *c = &provider->collection;
-	struct gcprof_gc_sums *sums = add(provider, c->kind, c->reason, c->begin, ns);
+	const struct collection *c = &thread->provider->collection;
+	struct gcprof_gc_sums *sums = add(thread, c->kind, c->reason, c->begin, ns);
 
 	sums->promoted_bytes += stats->promoted_bytes;
 	sums->promoted_objects += stats->promoted_objects;
@@ -256,11 +264,10 @@ void gcprof_gc_begin(struct gcprof_thread *thread, uint32_t kind, uint32_t reaso
 		c->stop_reason = reason;
 		summary->stop_summed = true;
 	}
-	summary->summed = is_summed(provider);
+	summary->summed = is_summed(thread);
 	if (summary->summed)
 		return;
-	batch_flush(thread);
-	gcprof_flush_sums(provider);
+	flush_thread(thread);
 	fire_begin(provider, 0);
 }
 
@@ -286,7 +293,7 @@ void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *s
 	if (summary->summed && is_long(provider, ns))
 		report_late(thread);
 	if (summary->summed)
-		add_collection(provider, stats, ns);
+		add_collection(thread, stats, ns);
 	else
 		fire_end(provider, stats);
 	summary->stop_summed &= summary->summed;
@@ -296,12 +303,11 @@ void gcprof_gc_end(struct gcprof_thread *thread, const struct gcprof_gc_stats *s
 /* Sums the stop, unless one of its collections was reported individually. */
 void gcprof_stop_end(struct gcprof_thread *thread)
 {
-	struct gcprof_provider *provider = thread->provider;
-	struct gc_summary *summary = &provider->summary;
-	struct collection *c = &provider->collection;
+	struct gc_summary *summary = &thread->provider->summary;
+	struct collection *c = &thread->provider->collection;
 
 	if (summary->stop_summed)
-		add(provider, GCPROF_GC_STOPS, c->stop_reason, c->stop_begin,
+		add(thread, GCPROF_GC_STOPS, c->stop_reason, c->stop_begin,
 		    summary->stop_end - c->stop_begin);
 	summary->stop_summed = summary->summed = false;
 	c->stop_cycle = 0;

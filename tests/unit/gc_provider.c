@@ -305,19 +305,18 @@ static uint32_t walk_one(void *context, struct gcprof_frame *frames, uint32_t ma
 /* The same frames are another stack where native frames come before them. */
 TEST(stacks_that_combine_differently_have_different_keys)
 {
-	enum { LINES = 8 };
 	struct gcprof_provider *provider;
 	struct gcprof_thread *thread = open_provider(&provider);
-	uint64_t type = gcprof_type(provider, "thing"), keys[4 * LINES];
-	uint32_t n = 0;
+	uint64_t type = gcprof_type(provider, "thing"), keys[3 * 8];
+	int n = 0;
 
 	for (uint32_t how = GCPROF_STACK_WHOLE; how <= GCPROF_STACK_MANAGED; how++)
-		for (uint32_t line = 0; line < LINES; line++, n++) {
+		for (uint32_t line = 0; line < 8; line++, n++) {
 			gcprof_thread_walk(thread, walk_one, &line, how);
 			gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_FOREIGN);
 			gcprof_flush(thread);
 			keys[n] = seen.last_stack;
-			for (uint32_t i = 0; i < n; i++)
+			for (int i = 0; i < n; i++)
 				CHECK(keys[i] != keys[n]);
 		}
 	gcprof_thread_walk(thread, NULL, NULL, 0);
@@ -342,6 +341,45 @@ TEST(an_outcome_is_reported_behind_its_sample)
 	CHECK_EQ(seen.fates, 100);
 	CHECK_EQ(seen.samples + seen.batched, 100);
 	CHECK(seen.batched > 50);
+	CHECK(!seen.fate_first);
+	close_provider(provider, thread);
+}
+
+/* The collection's outcomes wait with its sum, and the sample in its thread. */
+static void collect_summed(struct gcprof_thread *thread, uint64_t type, uint32_t reason)
+{
+	struct gcprof_fate fate = {.outcome = GCPROF_DIED_YOUNG};
+
+	for (int i = 0; type && i < 3; i++)
+		fate.sample = gcprof_alloc(thread, PERIOD, type, GCPROF_SAMPLE_NURSERY);
+	gcprof_gc_begin(thread, GCPROF_GC_MINOR, reason, 1000);
+	if (type)
+		gcprof_outcomes(thread, &fate, 1);
+	gcprof_gc_end(thread, &(struct gcprof_gc_stats){0}, 1000);
+	gcprof_stop_end(thread);
+}
+
+TEST(an_outcome_in_a_sum_is_reported_behind_its_sample)
+{
+	struct gcprof_provider *provider;
+	struct gcprof_thread *thread = open_provider(&provider);
+	uint64_t type = gcprof_type(provider, "thing"), before;
+
+	gcprof_thread_walk(thread, walk_one, &provider->collection.reason, GCPROF_STACK_WHOLE);
+	provider->options.no_batching = 0;
+	provider->options.gc_ceiling = 1;
+	for (int i = 0; i < 10; i++)
+		collect_summed(thread, type, GCPROF_REASON_NURSERY);
+	/* A recorder comes. */
+	before = seen.fates;
+	gcprof_control.generation++;
+	collect_summed(thread, 0, GCPROF_REASON_NURSERY);
+	CHECK(seen.fates > before);
+	CHECK(!seen.fate_first);
+	before = seen.fates; /* now there are more sums than places */
+	for (uint32_t i = 0; i < GCPROF_GC_SUMS_MAX; i++)
+		collect_summed(thread, i < 2 ? type : 0, i);
+	CHECK(seen.fates > before);
 	CHECK(!seen.fate_first);
 	close_provider(provider, thread);
 }
