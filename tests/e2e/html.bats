@@ -98,12 +98,27 @@ said() { # LINE
 	jq -e --slurpfile report known.report '$report[0] as $r | .[0] | def near($x): (. - $x | fabs) <= $x / 1000 + 100;
 		(.[0] | near($r.alloc.bytes.estimate)) and .[1] == $r.alloc.samples and (.[7] | near($r.alloc.bytes.estimate)) and
 		(.[8] | near($r.alloc.bytes.estimate)) and
-		# Short waits behind the last record of a thread have no time.
+		# Short waits behind the last record of a thread have no known time.
 		(.[5] / ([$r.waits[].total_ns] | add) | . > 0.98 and . < 1.001)' sums
 	said 2 | jq -e --slurpfile report known.report '.[0] == .[1] and .[0] == ([$report[0].gc | .minor, .major | .count] | add) and .[2] > 0 and .[2] <= .[3] and .[4] > 0'
 	said 3 | jq -e 'all(.[1] | not)'
 	[[ $(said 4) == *'not known by time: objects, survived, promoted, live, GC caused.'* ]]
 	same back "$(said 5)" true
+}
+
+@test "costs without a known time are named while a span is selected, and preempted threads wait for a CPU" {
+	"$GCPROF" record --off-cpu -o crowd.data -- taskset -c 0 sh -c 'for n in 1 2; do (i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done) & done; wait' 2>crowd.log
+	"$GCPROF" export -f html crowd.data
+	browse 'crowd.data.html#measure=cpu' eval '(span = snap(0, wholeNs), changed(), sumRows("waits").filter(row => row.reason === "preempted").map(row => [row.total_ns, row.queued_ns]))' \
+		eval '[["waits", "total_ns", report.waits], ["threads", "cpu_ns", report.threads]].map(([name, key, rows]) => (setTab(name), [[sumRows(name), rows].map(of => of.reduce((sum, row) => sum + (row[key] || 0), 0)), $("panel").textContent]))' \
+		eval '[[costsOf(0).total[0], costs(0, span = null).total[0]], $("note").textContent]' \
+		eval '(changed(), [$("note").textContent, $("panel").textContent].some(text => text.includes("All spans together")))'
+	said 1 | jq -e '.[0][0] > 0 and (.[0] | .[0] - .[1] | fabs < 100)'
+	said 2 | tee tables
+	jq -e 'map((.[0] | (.[0] - .[1] | fabs) > .[1] / 1e4) == (.[1] | contains("All spans together have"))) | all' tables
+	said 3 | tee flame
+	jq -e '(.[0] | (.[0] - .[1] | fabs) > .[1] / 1e4) == (.[1] | contains("All spans together have"))' flame
+	same whole "$(said 4)" false
 }
 
 @test "survivors can be limited to those of several collections, in the flame graph and in tables" {
