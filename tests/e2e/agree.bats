@@ -156,6 +156,10 @@ page() { # NAME MEASURE
 			"$(db 'SELECT coalesce(sum(pause_ns), 0) FROM (SELECT pause_ns FROM collections UNION ALL SELECT pause_ns FROM collection_sums)')"
 		same "$filter: pauses" "$(db 'SELECT count(*) FROM collections')" \
 			"$(jq '[.threads[].markers.data[] | select(.type == "GcprofCollection")] | length' $name.json)"
+		for table in ticks faults syscalls waits heap_areas; do
+			same "$filter: $table in collections that are not there" 0 \
+				"$(db "SELECT count(*) FROM $table WHERE collection > 0 AND collection NOT IN (SELECT id FROM collections)")"
+		done
 		[ -s $name.perfetto ]
 	done
 	"$GCPROF" export -f folded --filter process=nobody -o - known.data | wc -c | grep -qx 0

@@ -15,7 +15,7 @@
 
 _Static_assert(SQL_TABLES <= 64, "one bit a table");
 
-enum { STATEMENTS_MAX = 8, READ_SIZE = 64 << 10 };
+enum { STATEMENTS_MAX = 16, READ_SIZE = 64 << 10 };
 
 struct column {
 	const char *name, *type, *doc;

@@ -250,18 +250,23 @@ uint64_t sql_collection_during(const struct sql_process *process, uint64_t start
 	return overlaps ? process->collection : 0;
 }
 
-/* If the end of a collection was lost, it is unknown which events it contains. */
+#define FORGET(table)                                                                        \
+	{                                                                                    \
+		TABLE_##table, "UPDATE " #table " SET collection = NULL WHERE collection IN" \
+			       " (SELECT id FROM collections WHERE finish IS NULL)"          \
+	}
+
+/*
+ * If the end of a collection was lost, it is unknown which events it contains. Collections that a
+ * filter excludes have no end here, either.
+ */
 static int forget_unended(struct sql *sql)
 {
 	static const struct {
 		enum sql_table table;
 		const char *update;
-	} events[] = {{TABLE_ticks, "UPDATE ticks SET collection = NULL WHERE collection IN"
-				    " (SELECT id FROM collections WHERE finish IS NULL)"},
-		      {TABLE_waits, "UPDATE waits SET collection = NULL WHERE collection IN"
-				    " (SELECT id FROM collections WHERE finish IS NULL)"},
-		      {TABLE_faults, "UPDATE faults SET collection = NULL WHERE collection IN"
-				     " (SELECT id FROM collections WHERE finish IS NULL)"}};
+	} events[] = {FORGET(ticks), FORGET(faults), FORGET(syscalls), FORGET(waits),
+		      FORGET(heap_areas)};
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events) && !error; i++) {
@@ -325,7 +330,7 @@ int sql_gc_finish(struct sql *sql, const struct world *world)
 
 	for (size_t i = 0; i < sql->n_phases && !error; i++)
 		error = put_phase(sql, &sql->phases[i], 0);
-	if (!error && world->model->gc.unpaired)
+	if (!error && (world->model->gc.unpaired || world->filtered))
 		error = forget_unended(sql);
 	if (!error && world->filtered)
 		error = drop_excluded(sql);

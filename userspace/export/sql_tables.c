@@ -207,7 +207,7 @@ static int put_types(struct sql *sql, const struct world *world)
 		const struct type *type = &world->types.items[i];
 		struct row_types row = {
 			.id = integer(i),
-			.process = integer(type->process),
+			.process = reference(type->process),
 			.number = integer(type->number),
 			.name = text(type->name),
 		};
