@@ -85,7 +85,7 @@ static void print_paths(const struct fleet_calls *calls, FILE *out)
 	}
 	fputs(" AS from_place FROM (SELECT stack, ", out);
 	sums_print(out, "s_", "s_");
-	fputs(" FROM picked GROUP BY stack) ANY LEFT JOIN " SUMS_STACKS
+	fputs(" FROM picked GROUP BY stack) AS sums ANY LEFT JOIN " SUMS_STACKS
 	      " USING stack) WHERE from_place > 0)",
 	      out);
 }
@@ -112,10 +112,10 @@ static void tree_sql(const void *context, FILE *out)
 	      "AS of_function, arrayConcat([toUInt64(0)], arrayEnumerate(path)) AS place GROUP BY "
 	      "node",
 	      out);
-	fprintf(out, " ORDER BY total_%s DESC, depth LIMIT %d) ", columns[calls->measure].name,
-		FLEET_CALLS_MAX + 1);
+	fprintf(out, " ORDER BY total_%s DESC, depth LIMIT %d) AS tree ",
+		columns[calls->measure].name, FLEET_CALLS_MAX + 1);
 	fputs("ANY LEFT JOIN (SELECT function, name, module, runtime FROM functions" SUMS_SERVICES
-	      ") USING function ORDER BY depth",
+	      ") AS names USING function ORDER BY depth",
 	      out);
 }
 

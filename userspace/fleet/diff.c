@@ -18,8 +18,8 @@ static const struct {
 		{"SELECT name AS label, side, value, value * value / samples AS variance,"
 		 " 0 AS observed FROM (SELECT side, functions[1] AS function, s_cpu_ns AS value,"
 		 " greatest(s_cpu_samples, 1) AS samples FROM picked ANY LEFT JOIN " SUMS_STACKS
-		 " USING stack WHERE s_cpu_ns > 0) ANY LEFT JOIN (SELECT function, name"
-		 " FROM functions" SUMS_SERVICES ") USING function",
+		 " USING stack WHERE s_cpu_ns > 0) AS rows ANY LEFT JOIN (SELECT function, name"
+		 " FROM functions" SUMS_SERVICES ") AS names USING function",
 		 NULL},
 	[FLEET_DIFF_TYPES] = {"SELECT type AS label, side, s_alloc_bytes AS value,"
 			      " s_alloc_variance AS variance, s_alloc_observed AS observed"

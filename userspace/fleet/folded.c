@@ -29,12 +29,13 @@ static void print_stacks(const void *context, FILE *out)
 		"SELECT " SUMS_NAMES " AS functions, value FROM (SELECT *, function, place FROM "
 		"(SELECT stack, functions AS path, value FROM (SELECT stack, sum(s_%s) AS value "
 		"FROM "
-		"picked GROUP BY stack HAVING value > 0) ANY LEFT JOIN " SUMS_STACKS
-		" USING stack) LEFT ARRAY JOIN path AS function, arrayEnumerate(path) AS place) "
+		"picked GROUP BY stack HAVING value > 0) AS sums ANY LEFT JOIN " SUMS_STACKS
+		" USING stack) LEFT ARRAY JOIN path AS function, arrayEnumerate(path) AS place) AS "
+		"rows "
 		"ANY LEFT JOIN (SELECT function, if(runtime = 'kernel', concat(name, '_[k]'), "
 		"name) "
 		"AS name FROM functions" SUMS_SERVICES
-		") USING function GROUP BY stack, value ORDER BY value DESC",
+		") AS names USING function GROUP BY stack, value ORDER BY value DESC",
 		(const char *)context);
 }
 

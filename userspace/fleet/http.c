@@ -19,7 +19,8 @@
 #include "tables.h"
 
 /* A Distributed table answers when the rows are stored. */
-#define WRITING "insert_distributed_sync=1"
+#define WRITING         "insert_distributed_sync=1"
+#define WRITING_AT_ONCE WRITING "&async_insert=0"
 
 enum { ANSWER_MAX = 256 << 20, CONNECT_S = 10, KEEPALIVE_S = 30, GZIP = 15 + 16 };
 
@@ -41,6 +42,7 @@ struct http {
 	struct curl_slist *headers, *packed_headers;
 	struct buffer answer; /* to inserts */
 	struct buffer packed;
+	const char *writing; /* settings of statements that write */
 	bool pyroscope;
 	char why[CURL_ERROR_SIZE];
 	char settings[128]; /* a part of the URL; empty: none */
@@ -216,8 +218,10 @@ int http_create(const struct http_server *server, struct http **out, struct http
 	int err = http ? 0 : -ENOMEM;
 
 	*problem = (struct http_problem){0, "no memory"};
-	if (!err)
+	if (!err) {
+		http->writing = WRITING;
 		err = take_url(http, server->url, problem);
+	}
 	if (!err)
 		err = load_library(problem);
 	if (!err && !(http->curl = lib.curl_easy_init()))
@@ -276,7 +280,8 @@ static void explain(struct http *http, long status, const struct buffer *answer,
 			 http->database);
 		return;
 	}
-	if (status == 401 || (problem->code >= 192 && problem->code <= 194)) {
+	if (status == 401 || (problem->code >= 192 && problem->code <= 194) ||
+	    problem->code == HTTP_NOT_AUTHENTICATED) {
 		snprintf(problem->text, sizeof(problem->text),
 			 "the server refuses this user or password; see --user and "
 			 "--password-file");
@@ -336,6 +341,11 @@ void http_begin_session(struct http *http)
 		 random[0], random[1]);
 }
 
+void http_insert_at_once(struct http *http)
+{
+	http->writing = WRITING_AT_ONCE;
+}
+
 void http_only_read(struct http *http)
 {
 	/* Waits for the end: otherwise an error could look like a row. readonly=2: settings may
@@ -352,9 +362,9 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 
 	if (asprintf(&url,
 		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
-		     "&output_format_json_quote_denormals=0%s%s%s",
-		     http->name, http->database, http->settings, id ? "&" WRITING "&query_id=" : "",
-		     id ? id : "") < 0)
+		     "&output_format_json_quote_denormals=0%s%s%s%s%s",
+		     http->name, http->database, http->settings, id ? "&" : "",
+		     id ? http->writing : "", id ? "&query_id=" : "", id ? id : "") < 0)
 		return -ENOMEM;
 	err = perform(http, url, http->headers, sql, strlen(sql), answer, problem);
 	free(url);
@@ -389,8 +399,8 @@ int http_insert(struct http *http, const char *sql, const char *id, const struct
 	int err = query ? pack(&http->packed, data) : -ENOMEM;
 
 	*problem = (struct http_problem){0, "no memory"};
-	if (!err && asprintf(&url, "%s/?database=%s&" WRITING "&query_id=%s&query=%s", http->name,
-			     http->database, id, query) < 0)
+	if (!err && asprintf(&url, "%s/?database=%s&%s&query_id=%s&query=%s", http->name,
+			     http->database, http->writing, id, query) < 0)
 		err = -ENOMEM;
 	if (!err)
 		err = perform(http, url, http->packed_headers, http->packed.data, http->packed.size,

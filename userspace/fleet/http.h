@@ -54,6 +54,10 @@ const char *http_name(const struct http *http); /* scheme, host and port, for me
  * soon after the last statement. */
 void http_begin_session(struct http *http);
 
+/* From now on, the server is told not to collect rows of several inserts in memory before it stores
+ * them. Only for servers that have the setting async_insert. */
+void http_insert_at_once(struct http *http);
+
 /* From now on, statements can only read, and responses are TabSeparatedWithNamesAndTypes unless a
  * statement says otherwise. */
 void http_only_read(struct http *http);
@@ -76,6 +80,11 @@ int http_ingest(struct http *http, const char *name, uint64_t from, uint64_t unt
 		const struct buffer *data, struct http_problem *problem);
 
 /* Error codes of ClickHouse. */
-enum { HTTP_ID_RUNS = 216, HTTP_NO_TABLE = 60, HTTP_NO_DATABASE = 81 };
+enum {
+	HTTP_NO_TABLE = 60,
+	HTTP_NO_DATABASE = 81,
+	HTTP_ID_RUNS = 216,
+	HTTP_NOT_AUTHENTICATED = 516 /* newer servers; older ones have 192 to 194 */
+};
 
 #endif

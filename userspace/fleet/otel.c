@@ -72,15 +72,15 @@ static void print_rows(const struct copy *copy, FILE *out)
 		   " ('gc_time', 'nanoseconds', toInt64(round(gc_ns))),"
 		   " ('syscall', 'nanoseconds', toInt64(syscall_ns)),"
 		   " ('off_cpu', 'nanoseconds', toInt64(off_cpu_ns))] AS m"
-		   " WHERE profile = @ AND time > toDateTime(0) AND m.3 > 0)"
+		   " WHERE profile = @ AND time > toDateTime(0) AND m.3 > 0) AS sums"
 		   " ANY LEFT JOIN (SELECT stack, arraySort(groupArray((place, name, file, line,"
 		   " module))) AS path FROM (SELECT stack, function, place FROM stacks"
 		   " ARRAY JOIN functions AS function, arrayEnumerate(functions) AS place"
 		   " WHERE service GLOBAL IN (SELECT service FROM profiles WHERE profile = @)"
-		   " AND stack GLOBAL IN (SELECT stack FROM samples WHERE profile = @))"
+		   " AND stack GLOBAL IN (SELECT stack FROM samples WHERE profile = @)) AS rows"
 		   " ANY LEFT JOIN (SELECT function, name, file, line, module FROM functions WHERE"
-		   " service GLOBAL IN (SELECT service FROM profiles WHERE profile = @))"
-		   " USING function GROUP BY stack) USING stack",
+		   " service GLOBAL IN (SELECT service FROM profiles WHERE profile = @)) AS names"
+		   " USING function GROUP BY stack) AS of_stack USING stack",
 		   out);
 }
 

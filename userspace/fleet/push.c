@@ -86,9 +86,16 @@ static int complain(struct http_problem *problem, int err, const char *text)
 int push_check(struct http *http, struct http_problem *problem)
 {
 	struct buffer answer = {0};
-	int err = http_query(http, "SELECT version FROM gcprof_schema", NULL, &answer, problem);
-	unsigned long version = !err ? strtoul(answer.data, NULL, 10) : 0;
+	int err = http_query(http,
+			     "SELECT version, (SELECT count() FROM system.settings WHERE name = "
+			     "'async_insert') FROM gcprof_schema",
+			     NULL, &answer, problem);
+	char *end = answer.data;
+	unsigned long version = !err ? strtoul(answer.data, &end, 10) : 0;
 
+	/* Each block has to become one part, before the server responds. */
+	if (!err && strtoul(end, NULL, 10))
+		http_insert_at_once(http);
 	buffer_free(&answer);
 	if (err == -EREMOTEIO && problem->code == HTTP_NO_TABLE)
 		snprintf(problem->text, sizeof(problem->text),

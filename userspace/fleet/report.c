@@ -48,7 +48,7 @@ static void print_stack_sums(const char *keys, const char *name, FILE *out)
 {
 	fprintf(out, "(SELECT %s, ", keys);
 	sums_print(out, "s_", name);
-	fprintf(out, " FROM picked GROUP BY %s)", keys);
+	fprintf(out, " FROM picked GROUP BY %s) AS sums", keys);
 }
 
 static void print_columns(FILE *out)
@@ -108,8 +108,8 @@ static void functions_sql(const void *context, FILE *out)
 	      " USING stack) ARRAY JOIN arrayDistinct(functions) AS f GROUP BY f",
 	      out);
 	print_order(report, "_self", out);
-	fputs(") ANY LEFT JOIN (SELECT function, name, module, runtime, file, line FROM "
-	      "functions" SUMS_SERVICES ") USING function",
+	fputs(") AS rows ANY LEFT JOIN (SELECT function, name, module, runtime, file, line FROM "
+	      "functions" SUMS_SERVICES ") AS names USING function",
 	      out);
 	print_order(report, "_self", out);
 }
@@ -158,7 +158,9 @@ static void stacks_sql(const void *context, FILE *out)
 	      out);
 	print_stack_sums("stack", "", out);
 	print_order(report, "", out);
-	fputs(") ANY LEFT JOIN " SUMS_STACKS " USING stack)" SUMS_NAME_END " GROUP BY ", out);
+	fputs(") AS costliest ANY LEFT JOIN " SUMS_STACKS " USING stack)" SUMS_NAME_END
+	      " GROUP BY ",
+	      out);
 	print_columns(out);
 	fputs("stack, path", out);
 	print_order(report, "", out);

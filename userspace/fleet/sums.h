@@ -56,7 +56,7 @@ void sums_round(json_t *row);
 /* The functions of the selected stacks. */
 #define SUMS_STACKS                                                \
 	"(SELECT stack, functions, site FROM stacks" SUMS_SERVICES \
-	" AND stack GLOBAL IN (SELECT stack FROM picked))"
+	" AND stack GLOBAL IN (SELECT stack FROM picked)) AS of_stack"
 
 /*
  * Names the functions in the array `path` of a subquery's rows, which become those of
@@ -66,8 +66,8 @@ void sums_round(json_t *row);
 #define SUMS_NAMES \
 	"arrayMap(x -> x.2, arraySort(groupArray((place, if(name = '', '(unknown)', name)))))"
 #define SUMS_NAME_BEGIN "(SELECT *, function, place FROM "
-#define SUMS_NAME_END                                                                      \
-	" LEFT ARRAY JOIN path AS function, arrayEnumerate(path) AS place) ANY LEFT JOIN " \
-	"(SELECT function, name FROM functions" SUMS_SERVICES ") USING function"
+#define SUMS_NAME_END                                                                              \
+	" LEFT ARRAY JOIN path AS function, arrayEnumerate(path) AS place) AS rows ANY LEFT JOIN " \
+	"(SELECT function, name FROM functions" SUMS_SERVICES ") AS names USING function"
 
 #endif

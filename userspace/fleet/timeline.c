@@ -67,8 +67,9 @@ static void print_rest(const struct timeline_request *request, FILE *out)
 	      out);
 	where_print(request->where, "time", out);
 	fprintf(out,
-		" AND stack = %" PRIu64 ") ANY INNER JOIN (SELECT profile, duration_ns FROM "
-		"profiles) USING profile)",
+		" AND stack = %" PRIu64
+		") AS rest ANY INNER JOIN (SELECT profile, duration_ns FROM "
+		"profiles) AS durations USING profile)",
 		rest);
 }
 
