@@ -446,7 +446,8 @@ make_small_cgroup() {
 		{status, after: (.time > $oom.time)}' | jq -c .)
 	same end "$end" '{"status":9,"after":true}'
 	grep -q 'oom: python3 ([0-9]*): taking a snapshot' record.log
-	holds '[.programs[].name] | index("python3")' "${files[0]}"
+	holds '([.programs[].name] | index("python3")) and (.snapshot | startswith("oom: python3 ("))' "${files[0]}"
+	"$GCPROF" report "${files[0]}" | grep -q '^  snapshot: oom: python3 ([0-9]*)$'
 	# Processes that are not recorded do not count.
 	(sleep 1; sh -c "$victim" || true) &
 	when oom --when oom -- sleep 3

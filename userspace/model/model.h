@@ -83,6 +83,7 @@ struct model_run {
 	char *command_line; /* the same as one printable line; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
 	const char *attached; /* processes that were already running, as text; or NULL */
+	const char *snapshot; /* why it was taken, as text; NULL: it is none */
 	uint64_t start;       /* CLOCK_MONOTONIC */
 	uint64_t duration;    /* until the end record, or the last record if there is none */
 	uint64_t wall;      /* the part that was recorded and that the filter's time terms select */

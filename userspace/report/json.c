@@ -373,6 +373,7 @@ static void put_run(json_t *object, const struct model *model)
 			 ? json_string("not traced")
 			 : json_string("not recorded individually"));
 	json_put(object, "runtimes", json_runtimes(model));
+	json_put(object, "snapshot", json_name(run->snapshot));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
 	json_put(object, "kernel", json_name(run->kernel));

@@ -112,6 +112,8 @@ static void print_when(const struct section *section)
 	page_paragraph(section->page, STYLE_PLAIN, 2, "%s%s%s; %s",
 		       run->duration ? unit_time((double)run->duration).text : "",
 		       run->duration ? " " : "", when, end);
+	if (run->snapshot && !run->files)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "snapshot: %s", run->snapshot);
 	if (run->host)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "host %s%s%s%s%s%s%s", run->host,
 			       run->kernel ? ", kernel " : "", run->kernel ? run->kernel : "",

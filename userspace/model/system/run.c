@@ -41,7 +41,7 @@ int run_meta(struct world *world, const struct record_meta *record)
 		{"tool", &out->tool},           {"host", &out->host},
 		{"kernel", &out->kernel},       {"attached", &out->attached},
 		{"machine", &out->machine},     {"cpus", &out->cpus},
-		{"cpu_model", &out->cpu_model},
+		{"cpu_model", &out->cpu_model}, {"snapshot", &out->snapshot},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
