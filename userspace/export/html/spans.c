@@ -246,9 +246,8 @@ static int add_wait(struct html_spans *spans, const struct world *world, const s
 {
 	const struct record_wait *wait = &event->record->wait;
 	uint64_t number = UINT64_MAX, time = wait->time;
-	/* As in the report: a preempted thread waits for a CPU all the time. */
-	uint64_t queued = wait->reason == WAIT_PREEMPTED ? wait->duration + wait->held_ns
-							 : wait->queued;
+	bool preempted = wait->reason == WAIT_PREEMPTED; /* waits for a CPU all the time */
+	uint64_t queued = preempted ? wait->duration : wait->queued;
 	uint32_t row, thread, lock;
 
 	if (wait->reason == WAIT_CALL && wait->flags & WAIT_IN_CALL)
@@ -258,7 +257,9 @@ static int add_wait(struct html_spans *spans, const struct world *world, const s
 	    find_row(spans, THREADS, wait->thread, 0, &thread) < 0 ||
 	    add(spans, world, time, row, WAITS_count, (double)(1 + wait->held)) < 0 ||
 	    add(spans, world, time, row, WAITS_max_ns, (double)wait->duration) < 0 ||
-	    add(spans, world, time, row, WAITS_queued_ns, (double)queued) < 0 ||
+	    add(spans, world, time, row, WAITS_queued_ns, preempted ? (double)wait->held_ns : 0) <
+		    0 ||
+	    spread(spans, world, time, queued, row, WAITS_queued_ns, (double)queued) < 0 ||
 	    add(spans, world, time, row, WAITS_total_ns, (double)wait->held_ns) < 0 ||
 	    add(spans, world, time, thread, THREADS_off_cpu_ns, (double)wait->held_ns) < 0 ||
 	    spread(spans, world, time, wait->duration, row, WAITS_total_ns,
