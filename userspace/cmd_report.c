@@ -122,7 +122,7 @@ static void make_builder(const struct report_arguments *arguments, struct call_t
 static int print_calls(const struct model *model, const struct report_arguments *arguments,
 		       const struct report_options *options, const struct call_builder *builder)
 {
-	struct calls_request request = {builder->kind, builder->pattern, CALLS_CPU, 0, false};
+	struct calls_request request = {.kind = builder->kind, .pattern = builder->pattern};
 	int error;
 
 	calls_measure(builder->tree, arguments->sort, &request.measure);
@@ -249,7 +249,7 @@ static int run_from_server(const struct report_arguments *arguments, size_t n_fi
 		return EXIT_USAGE;
 	}
 	make_builder(arguments, &none, &builder);
-	calls = (struct calls_request){builder.kind, builder.pattern, CALLS_CPU, 0, false};
+	calls = (struct calls_request){.kind = builder.kind, .pattern = builder.pattern};
 	if (arguments->sort && wants_calls(arguments))
 		calls_measure(&none, arguments->sort, &calls.measure);
 	if (calls.measure == CALLS_LIVE) {

@@ -319,6 +319,7 @@ static int report_calls(const struct server_report *report, const struct where *
 	if (!err)
 		err = call_tree_sort(&tree, calls.measure);
 	request.measure = calls.measure;
+	request.from_server = true;
 	request.profiles = calls.profiles;
 	request.cut = tree.count > FLEET_CALLS_MAX;
 	if (!err)

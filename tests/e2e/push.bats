@@ -459,6 +459,13 @@ updated() {
 		run -2 report_from $option
 		grep -q -- '--from: only with' <<<"$output"
 	done
+	# A valid one may select nothing.
+	for part in '' --tree '--callers main' --timeline --threads; do
+		# shellcheck disable=SC2086 # an option and its value
+		report_from --where service=nobody $part | grep -q '^0 profiles'
+		# shellcheck disable=SC2086
+		report_from --where service=nobody --json $part | jq -e '.profiles == 0'
+	done
 }
 
 @test "names and labels arrive unchanged" {

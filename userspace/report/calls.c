@@ -129,7 +129,7 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 	};
 	int error = 0;
 
-	if (request->profiles)
+	if (request->from_server)
 		page_paragraph(&page, STYLE_PLAIN, 0, "%s profile%s",
 			       unit_count(request->profiles).text,
 			       plural(request->profiles, "[|s]").text);
@@ -165,7 +165,7 @@ static void put_cost(json_t *object, const char *prefix, const struct call_cost 
 	char key[64];
 
 	for (int i = 0; i < MEASURES; i++) {
-		if (i == CALLS_LIVE && request->profiles)
+		if (i == CALLS_LIVE && request->from_server)
 			continue;
 		snprintf(key, sizeof(key), "%s%s", prefix, measures[i].json);
 		json_put(object, key, json_whole(call_value(cost, (enum call_measure)i)));
@@ -195,7 +195,7 @@ int calls_json(const struct model *model, const struct call_tree *tree,
 	json_t *object = json_object();
 	int error = 0;
 
-	if (request->profiles) {
+	if (request->from_server) {
 		error |= json_put(object, "profiles", json_count(request->profiles));
 		error |= json_put(object, "cut", json_boolean(request->cut));
 	} else {

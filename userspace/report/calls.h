@@ -10,7 +10,8 @@ struct calls_request {
 	enum call_kind kind;
 	const char *pattern; /* for functions that match; NULL: the whole tree */
 	enum call_measure measure;
-	uint64_t profiles; /* > 0: the tree is a server's sum of so many, without live bytes */
+	bool from_server;  /* the tree is a server's sum, without live bytes; the model is NULL */
+	uint64_t profiles; /* of that sum */
 	bool cut;          /* the costliest nodes only */
 };
 
