@@ -116,6 +116,9 @@ setup() {
 	screen | awk 'length == 78 {full = 1} END {exit !full}'
 	screen | grep -q '^CPU .*collector'
 	shows '^pauses|^calls|^allocated'
+	# The keys do not all fit into fewer columns: the line ends in the middle of "write".
+	tmux -L $SOCKET resize-window -x 60 -y 30
+	wait_until shows '^f s t .* space pause, W wr$'
 }
 
 @test "a filter: for names in the table, or as in reports" {

@@ -79,6 +79,21 @@ int screen_height(void)
 	return size_of().ws_row;
 }
 
+/* The bytes of a line's first `width` characters. */
+static int cut(const char *line, int width)
+{
+	int length = 0;
+
+	for (; line[length]; length++) {
+		bool begins = (line[length] & 0xc0) != 0x80;
+
+		if (begins && !width)
+			break;
+		width -= begins;
+	}
+	return length;
+}
+
 void screen_show(const char *text, const char *bottom)
 {
 	int height = screen_height();
@@ -96,7 +111,7 @@ void screen_show(const char *text, const char *bottom)
 		fprintf(out, "\033[K%.*s\033[0m\n", (int)length, text);
 		text += length + (text[length] == '\n');
 	}
-	fprintf(out, "\033[K\033[7m%s\033[0m", bottom);
+	fprintf(out, "\033[K\033[7m%.*s\033[0m", cut(bottom, screen_width()), bottom);
 	if (!fclose(out))
 		put(page, size);
 	free(page);
