@@ -70,6 +70,8 @@ TEST(collections_that_cost_name_who_causes_them)
 	CHECK(says(&model, "costly_site", "90.0% of the time"));
 	CHECK(says(&model, "costly_site", "grow (called by add)"));
 	CHECK(says(&model, "costly_site", "posting"));
+	sites[1].type = TYPE_UNKNOWN;
+	CHECK(says(&model, "costly_site", ": 95.4 MiB, of which"));
 	/* Two samples say nothing. */
 	sites[1].life.samples = 2;
 	CHECK(!says(&model, "costly_site", ""));
@@ -180,6 +182,32 @@ TEST(code_without_names_is_told_with_its_process)
 	functions[1].cpu_total_ns = 2e9;
 	functions[1].name = "work";
 	CHECK(!says(&model, "unnamed_code", ""));
+}
+
+TEST(code_without_symbols_is_told_with_its_file)
+{
+	struct model_function functions[4] = {
+		{.name = "main", .module = "/usr/bin/git", .cpu_self_ns = 5e9},
+		{.name = "git+0x10",
+		 .module = "/usr/bin/git",
+		 .cpu_self_ns = 1e9,
+		 .runtime = RUNTIME_NATIVE},
+		{.name = "git+0x20",
+		 .module = "/usr/bin/git",
+		 .cpu_self_ns = 2e9,
+		 .runtime = RUNTIME_NATIVE},
+		{.name = "libz.so.1+0x20", .module = "/lib/libz.so.1", .cpu_self_ns = 5e8},
+	};
+	struct model model = calm();
+
+	model.functions = functions;
+	model.n_functions = 4;
+	model.cpu.samples = 9000;
+	model.cpu.on_cpu_ns = 9 * second;
+	CHECK(says(&model, "stripped_code", "33.3% of the CPU time is in functions of git that"));
+	/* The kernel's have no package of debug symbols, but a setting that hides names. */
+	functions[1].runtime = functions[2].runtime = RUNTIME_KERNEL;
+	CHECK(!says(&model, "stripped_code", ""));
 }
 
 TEST(doubtful_figures_are_called_so)

@@ -63,6 +63,40 @@ TEST(no_line_is_wider_than_the_page)
 	synthetic_free(&app.synthetic);
 }
 
+/* As an agent of a runtime reports them that frees most objects at once, and collects the others.
+ */
+TEST(objects_that_the_program_frees_are_charged_with_no_collection)
+{
+	struct synthetic synthetic;
+	struct report_options options = {.width = 100};
+	struct model *model;
+	uint64_t stack;
+	char *text;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	stack = synthetic_stack(
+		&synthetic, (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "keep"), 0});
+	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .stack = stack, .sample = 1, .size = 4000,
+	    .period = 1000, .kind = GCPROF_SAMPLE_MANUAL);
+	PUT(&synthetic, gc_begin, .time = 3000, .thread = 1, .heap = 2, .cycle = 1, .kind = 1);
+	PUT(&synthetic, gc_end, .time = 5000, .thread = 1, .heap = 2, .cycle = 1, .kind = 1);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	CHECK(is_near(model->gc.no_samples_ns, 2000, 1e-6));
+	text = print(model, &options);
+	CHECK(strstr(text,
+		     "charged with the pauses: the program frees the sampled objects itself"));
+	CHECK(strstr(text, "live: not freed at the end"));
+	/* There is no type to be shown, and no collection time. */
+	CHECK(strstr(text, "  allocated in < called by"));
+	CHECK(!strstr(text, "type  allocated in") && !strstr(text, "(several)"));
+	CHECK(!strstr(text, "(no samples)") && !strstr(text, "GC caused"));
+	free(text);
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(it_uses_the_words_of_the_runtime)
 {
 	static const char *const phrases[] = {

@@ -116,6 +116,8 @@ struct model_alloc {
 	double live_bytes;
 	struct estimate live; /* live_bytes with its interval */
 	bool live_collected;  /* a collector decides when some of those objects die */
+	bool typed;           /* the type of some sample is known */
+	bool collected;       /* some sample is an object that collections process */
 };
 
 /*

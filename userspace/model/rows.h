@@ -19,6 +19,9 @@ enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
  */
 #define GENERATED_UNNAMED "[jit] of "
 
+/* Name of the type of samples without one. */
+#define TYPE_UNKNOWN "unknown type"
+
 /* Kinds of work that threads do. */
 enum work_kind { WORK_PROGRAM, WORK_COLLECTOR, WORK_COMPILER, WORKS };
 

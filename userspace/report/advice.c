@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../../gc/provider/probe_args.h"
+#include "../util/path_base.h"
 #include "../util/plural.h"
 #include "units.h"
 
@@ -198,7 +199,7 @@ static bool find_costly_site(const struct model *model, struct words *words)
 		unit_percent(site->gc_ns / pauses).text);
 	write_site(words->evidence, site);
 	fprintf(words->evidence, ": %s", unit_bytes(site->bytes.value).text);
-	if (site->type)
+	if (site->type && strcmp(site->type, TYPE_UNKNOWN) != 0)
 		fprintf(words->evidence, " of type %.60s", site->type);
 	if (site->survived.value >= 0)
 		fprintf(words->evidence, ", of which %s survives",
@@ -425,6 +426,48 @@ static bool find_unnamed(const struct model *model, struct words *words)
 	return true;
 }
 
+/* Whether it is named by its place in a file without symbols. */
+static bool is_place(const struct model_function *row)
+{
+	const char *base = row->module ? path_base(row->module) : "";
+	size_t length = strlen(base);
+
+	return length && row->runtime == RUNTIME_NATIVE && strncmp(row->name, base, length) == 0 &&
+	       strncmp(row->name + length, "+0x", 3) == 0;
+}
+
+/* Functions without symbols, of the file whose costliest one leads. */
+static bool find_stripped(const struct model *model, struct words *words)
+{
+	const struct model_function *most = NULL;
+	bool managed = false;
+	double sum = 0;
+
+	for (size_t i = 0; i < model->n_functions; i++)
+		managed |= model->functions[i].runtime == RUNTIME_MANAGED;
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    (!most || model->functions[i].cpu_self_ns > most->cpu_self_ns))
+			most = &model->functions[i];
+	for (size_t i = 0; most && i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    strcmp(model->functions[i].module, most->module) == 0)
+			sum += model->functions[i].cpu_self_ns;
+	if (!most || model->cpu.samples < 100 || sum < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is in functions of %.100s that have no names: the file has no "
+		"symbols for them.",
+		unit_percent(sum / (double)model->cpu.on_cpu_ns).text, path_base(most->module));
+	fprintf(words->remedy,
+		"Install the debug symbols of its package, or build it without -s or strip, and "
+		"record again.%s",
+		managed ? " With --frames managed, their time counts for the functions of the "
+			  "program's own language that called them."
+			: "");
+	return true;
+}
+
 static const struct rule {
 	const char *name;
 	bool (*find)(const struct model *model, struct words *words);
@@ -444,6 +487,7 @@ static const struct rule {
 	{"unfinished_stacks", find_unfinished_stacks},
 	{"guessed_stacks", find_guessed_stacks},
 	{"unnamed_code", find_unnamed},
+	{"stripped_code", find_stripped},
 };
 
 _Static_assert(sizeof(rules) / sizeof(*rules) <= ADVICE_MAX, "raise ADVICE_MAX");

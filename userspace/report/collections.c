@@ -170,6 +170,22 @@ static void describe_size(const struct section *section)
 		       plural(gc->major.cycles, "[|s]").text);
 }
 
+/* Nothing is charged where no object was sampled that collections process. */
+static void describe_uncharged(const struct section *section)
+{
+	const struct model_alloc *alloc = &section->model->alloc;
+
+	if (alloc->collected)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "%s of pause time could not be charged to any allocation sample",
+			       unit_time(section->model->gc.no_samples_ns).text);
+	else
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "no function or type is charged with the pauses: %s",
+			       alloc->samples ? "the program frees the sampled objects itself"
+					      : "there are no allocation samples");
+}
+
 static void describe_heap(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
@@ -187,9 +203,7 @@ static void describe_heap(const struct section *section)
 			       unit_time((double)gc->stop_ns).text,
 			       unit_time((double)gc->stop_max_ns).text);
 	if (gc->no_samples_ns >= 1)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s of pause time could not be charged to any allocation sample",
-			       unit_time(gc->no_samples_ns).text);
+		describe_uncharged(section);
 	if (gc->unreachable)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s object%s found to be unreachable",
 			       unit_count(gc->unreachable).text,

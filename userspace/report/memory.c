@@ -14,12 +14,13 @@
 
 enum { SITE_TEXT = SITE_FUNCTIONS * 256 };
 
-static void site_cells(struct table *table, const struct model_site *row)
+/* Where no sample has a type, the column of types is left out. */
+static void site_cells(struct table *table, const struct model *model, const struct model_site *row)
 {
 	char text[SITE_TEXT];
 
 	site_text(row, text, sizeof(text));
-	table_cell(table, row->type ? row->type : "(several)");
+	table_cell(table, !model->alloc.typed ? NULL : row->type ? row->type : "(several)");
 	table_cell(table, text);
 }
 
@@ -86,7 +87,7 @@ int section_sites(const struct section *section)
 		cell_survived(table, &row->survived);
 		cell_bytes(table, row->life.premature_bytes);
 		cell_age(table, &row->life);
-		site_cells(table, row);
+		site_cells(table, model, row);
 	}
 	return print_sites(section, table);
 }
@@ -150,11 +151,13 @@ int section_types(const struct section *section)
 	live = table_shows(table, section->page, TYPE_LIVE);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
-	page_paragraph(section->page, STYLE_DIM, 2,
-		       "estimated from samples; \u00b1 with 95 %% confidence.%s%s",
-		       survived ? " survived: share of the objects, \u00b1 in percentage points."
-				: "",
-		       live ? " live: old, and not known to be dead at the end." : "");
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"estimated from samples; \u00b1 with 95 %% confidence.%s%s",
+		survived ? " survived: share of the objects, \u00b1 in percentage points." : "",
+		!live                         ? ""
+		: model->alloc.live_collected ? " live: old, and not known to be dead at the end."
+					      : " live: not freed at the end.");
 	return 0;
 }
 
@@ -201,7 +204,7 @@ static int print_live(const struct section *section, const struct model_site **r
 		cell_bytes(table, live);
 		cell_share(table, live, model->alloc.live_bytes);
 		cell_bytes(table, rows[i]->bytes.value);
-		site_cells(table, rows[i]);
+		site_cells(table, model, rows[i]);
 	}
 	return section_table(section, table);
 }

@@ -182,6 +182,8 @@ static int count_sample(struct samples *samples, const struct record_alloc *reco
 	thread->alloc_samples++;
 	thread->alloc_bytes += sample->bytes;
 	alloc->samples++;
+	alloc->typed |= record->type != 0;
+	alloc->collected |= !sample->manual;
 	if (!alloc->period)
 		alloc->period = record->period;
 	if (alloc->samples == 1 || record->period < alloc->period_min)

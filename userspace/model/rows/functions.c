@@ -249,7 +249,8 @@ const char *functions_none(const struct model *model)
 
 /*
  * Adds rows for samples without a stack, so that every column adds up to the total. No frame
- * refers to these rows.
+ * refers to these rows. If no collection was charged to any function, no function has a figure
+ * to which a row of the rest would add something.
  */
 static void add_rest(struct world *world)
 {
@@ -260,6 +261,8 @@ static void add_rest(struct world *world)
 	struct function_sums sums = {0};
 	struct model_function *row;
 
+	if (!model->alloc.collected)
+		gc_ns = 0;
 	if (cost->cpu_samples || life->bytes.value > 0 ||
 	    tree_rest_of(&world->tree, cost)->faults) {
 		row = &model->functions[model->n_functions++];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../util/map.h"
+#include "../rows.h"
 #include "arena.h"
 #include "tasks.h"
 
@@ -143,7 +144,7 @@ static const char *find_name(const struct types *types, const struct tasks *task
 	if (known)
 		return known;
 	if (!type->number)
-		return "unknown type";
+		return TYPE_UNKNOWN;
 	name = arena_alloc(arena, 40);
 	if (name)
 		runtimes_unnamed("type", type->number, name, 40);
