@@ -106,6 +106,7 @@ right_shares() { # TIMES
 	head -n "$traced" sizes >known
 	# Threads allocate until they are stopped, and trace the begin a little later.
 	cut -d '>' -f 2- known | diff <(cut -d '>' -f 2- traced) -
+	"$GCPROF" report --json gcprof.data | jq -e '[.gc.cycles.rows[] | select(.unfinished | not)] | all(.pauses == 2)'
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | any(.heap_after > .live)' records
 	jq -s -e '[.[] | select(.record == "gc_cycle")] | all(.heap_before > 1e6)' records
 	# Firefox has counters and graphs of them.

@@ -39,6 +39,8 @@ TEST(concurrent_cycles_count_their_pauses)
 	pause_of(&synthetic, 1, 1, 3, 2900, 3000);
 	PUT(&synthetic, gc_cycle, .time = 3000, .process = 1, .heap = 1, .cycle = 1, .span = 1000,
 	    .reason = 16, .heap_before = 9000, .heap_after = 7000, .live = 4000);
+	/* It begins in a pause. */
+	pause_of(&synthetic, 1, 1, 4, 3450, 3550);
 	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .heap = 1, .cycle = 2, .span = 500,
 	    .unfinished = 1);
 	PUT(&synthetic, gc_cycle, .time = 4000, .process = 9, .span = 500);
@@ -51,7 +53,8 @@ TEST(concurrent_cycles_count_their_pauses)
 	CHECK_EQ(model->gc_cycles[0].pauses, 2);
 	CHECK_EQ(model->gc_cycles[0].pause_ns, 200);
 	CHECK_STR(model->gc_cycles[0].named_reason, "heap has grown");
-	CHECK_EQ(model->gc_cycles[1].pauses, 0);
+	CHECK_EQ(model->gc_cycles[1].pauses, 1);
+	CHECK_EQ(model->gc_cycles[1].pause_ns, 100);
 	CHECK(model->gc_cycles[1].unfinished);
 	CHECK_EQ(model->gc.concurrent.count, 1);
 	CHECK_EQ(model->gc.concurrent.max_ns, 1000);

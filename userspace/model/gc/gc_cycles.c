@@ -91,12 +91,12 @@ static int cycles_by_start(const void *a, const void *b)
 	return order ? order : compare(x->start, y->start);
 }
 
-/* Is the cycle in progress, or over, when the pause begins? */
+/* Has the cycle begun when the pause ends? Collectors may begin one while the program stands. */
 static bool has_begun(const struct model_gc_cycle *cycle, const struct pause *pause)
 {
 	int order = by_heap(cycle->process, cycle->heap, pause);
 
-	return order ? order < 0 : cycle->start <= pause->begin;
+	return order ? order < 0 : cycle->start <= pause->begin || cycle->start < pause->end;
 }
 
 static bool in_progress(const struct model_gc_cycle *cycle, const struct pause *pause)
@@ -106,8 +106,9 @@ static bool in_progress(const struct model_gc_cycle *cycle, const struct pause *
 }
 
 /*
- * Adds each pause to the cycle of its heap in which it begins. Of several it is the latest one: a
- * minor cycle that runs during a major one. Both arrays are sorted; `open` has room for all cycles.
+ * Adds each pause to the cycle of its heap in which it begins, or which begins in it. Of several it
+ * is the latest one: a minor cycle that runs during a major one. Both arrays are sorted; `open` has
+ * room for all cycles.
  */
 static void add_pauses(struct model_gc_cycle **cycles, size_t n_cycles, const struct pause *pauses,
 		       size_t n_pauses, struct model_gc_cycle **open)
