@@ -524,7 +524,14 @@ TEST(types_of_cplusplus_functions_give_way_before_their_names)
 		{"com.sun.tools.javac.Main.run", "c.s.t.javac.Main.run"},
 		{"java.util.Map.put < com.x.A.b", "j.u.Map.put < c.x.A.b"},
 		{"bufio.NewWriter < main.Handler", "bufio.NewWri…n.Handler"},
-		{"net/http.serverHandler.ServeHTTP", "net/http.ser…ServeHTTP"},
+		/* Import paths have their last element, as in source code. */
+		{"net/http.serverHandler.ServeHTTP", "http.serverH…ServeHTTP"},
+		{"net/http.Get < main", "net/http.Get < main"},
+		{"a.(*B[go.shape.[]int,go.shape.uint8]).F", "a.(*B[...]).F"},
+		{"a.F[go.shape.int] < a.G[go.shape.[4]int]", "a.F[...] < a.G[...]"},
+		{"unfinished.F[go.shape.[]int_and_more", "unfinished.F…_and_more"},
+		{"example.com/a/b/pkg.(*T).F < net/http.Get", "pkg.(*T).F < http.Get"},
+		{"main$$Lambda/0x7f0011223344.run", "main$$Lambda…23344.run"},
 		{"a_variable.of_a_long_name.here", "a_variable.o…name.here"},
 	};
 	static const struct column column = {NULL, "name", true, 0, 8};

@@ -251,7 +251,11 @@ static size_t package_part(const char *text, const char *at)
 		return 0;
 	while (is_part(at[size]))
 		size++;
-	if (size < 2 || at[size] != '.' || (first && !is_part(at[size + 1])))
+	if (size < 2 || at[size] != '.')
+		return 0;
+	for (rest = size + 1; is_part(at[rest]);)
+		rest++;
+	if (first && at[rest] != '.')
 		return 0;
 	for (rest = size; at[rest] && at[rest] != ' '; rest++)
 		if (at[rest] == '.' && isupper((unsigned char)at[rest + 1]))
@@ -277,6 +281,58 @@ static void shorten_packages(char *text, int width)
 	}
 }
 
+/* The arguments of Go's generic functions become [...], as in Go's own stack traces. */
+static void drop_shapes(char *text)
+{
+	static const char mark[] = "[go.shape.", dots[] = "...";
+
+	for (char *at = text; (at = strstr(at, mark)); at++) {
+		char *end = at;
+		int depth = 0;
+
+		do
+			depth += (*end == '[') - (*end == ']');
+		while (depth && *end++);
+		/* `end` is at the closing bracket; shapes are longer than dots. */
+		if (!depth) {
+			memcpy(at + 1, dots, sizeof(dots) - 1);
+			memmove(at + sizeof(dots), end, strlen(end) + 1);
+		}
+	}
+}
+
+static bool is_path(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("./_-~%", c));
+}
+
+/* Bytes of the directories at `at` in a name with an import path, as of Go's net/http.Get; 0: none.
+ */
+static size_t path_part(const char *text, const char *at)
+{
+	size_t size = 0, end;
+
+	if (!isalnum((unsigned char)*at) ||
+	    (at != text && (is_path(at[-1]) || strchr(":$", at[-1]))))
+		return 0;
+	for (end = 0; is_path(at[end]); end++)
+		size = at[end] == '/' ? end + 1 : size;
+	return memchr(at + size, '.', end - size) ? size : 0;
+}
+
+/* Omits the directories of import paths, from the left, until the text fits. */
+static void shorten_paths(char *text, int width)
+{
+	int excess = text_width(text) - width;
+
+	for (char *at = text; *at && excess > 0; at++) {
+		size_t size = path_part(text, at);
+
+		memmove(at, at + size, strlen(at + size) + 1);
+		excess -= (int)size;
+	}
+}
+
 /* The start of a name matters more than its end and gets three fifths. */
 static void print_cut(FILE *out, const char *text, int width)
 {
@@ -293,8 +349,11 @@ static void print_cell(FILE *out, const char *text, int width, bool left, bool l
 	char *name = text_width(text) > width ? drop_types(text) : NULL;
 	int excess;
 
-	if (name)
+	if (name) {
+		drop_shapes(name);
+		shorten_paths(name, width);
 		shorten_packages(name, width);
+	}
 	text = name ? name : text;
 	excess = text_width(text) - width;
 	if (!left && excess < 0)
