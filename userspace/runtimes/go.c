@@ -250,13 +250,34 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 	return false;
 }
 
+static bool is_runtime(const char *name)
+{
+	return (!strncmp(name, "runtime.", 8) && strcmp(name, "runtime.main")) ||
+	       !strncmp(name, "internal/runtime/", 17);
+}
+
+/*
+ * The runtime has functions under names of other packages (reflect.unsafe_New), which lie between
+ * those of its own name. Generic functions lie in the package that instantiates them.
+ */
 static void add_own_code(const struct found *found, struct runtime_facts *out)
 {
+	enum { FOREIGN_MAX = 4096 };
 	struct go_function function;
+	uint64_t end = 0; /* of the one before it in the package; 0: none */
 
-	for (size_t i = 0; go_table_function(go_file_table(found->file), i, &function); i++)
-		if (!strncmp(function.name, "runtime.", 8) && strcmp(function.name, "runtime.main"))
-			runtime_own_code(out, function.address, function.address + function.size);
+	for (size_t i = 0; go_table_function(go_file_table(found->file), i, &function); i++) {
+		uint64_t begin = function.address;
+
+		if (strchr(function.name, '[') || !strcmp(function.name, "runtime.main"))
+			end = 0;
+		if (!is_runtime(function.name))
+			continue;
+		if (end && begin >= end && begin - end < FOREIGN_MAX)
+			begin = end;
+		runtime_own_code(out, begin, function.address + function.size);
+		end = strchr(function.name, '[') ? 0 : function.address + function.size;
+	}
 }
 
 /* The data that convert() needs to find the type of a sample. */
