@@ -488,7 +488,8 @@ in_use() { # PATTERN PROFILE
 		bytes=$(in_use "main.$name\$" heap.pb.done)
 		[ "$bytes" -gt 10000000 ]
 		holds ".live_heap[] | select(.name == \"main.$name\") |
-			(.bytes - $bytes | fabs) < 10 and .before_bytes == .bytes"
+			(.bytes - $bytes | fabs) < 10 and .before_bytes == .bytes and
+			.bytes_low < .bytes and .bytes_high > .bytes and .bytes_high < 2 * .bytes"
 	done
 	holds '.live_heap | all(.name != "main.drop")'
 	# The export says so, too, but for what Go does not round.

@@ -152,6 +152,10 @@ TEST(sampled_objects_stand_for_more)
 
 	CHECK(fabs(estimate.bytes - 480 / (1 - exp(-48.0 / 524288))) < 1);
 	CHECK(fabs(estimate.objects - estimate.bytes / 48) < 1e-6);
-	CHECK(heap_estimate(10, 480, 1).bytes == 480);
+	/* Ten samples: as uncertain as ten. */
+	CHECK(fabs(sqrt(estimate.live.variance) / estimate.live.value - sqrt(1.0 / 10)) < 1e-3);
+	CHECK(estimate.live.value == estimate.bytes);
+	CHECK(heap_estimate(10, 480, 1).bytes == 480 &&
+	      heap_estimate(10, 480, 1).live.variance == 0);
 	CHECK(heap_estimate(0, 480, 512).bytes == 0);
 }

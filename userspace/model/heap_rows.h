@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "world/estimate.h"
+
 /* A cycle of a concurrent collector, including its pauses. Figures of 0 are unknown. */
 struct model_gc_cycle {
 	uint64_t start; /* CLOCK_MONOTONIC */
@@ -39,7 +41,8 @@ struct model_heap_row {
 	const char *name;   /* "(none)": no function */
 	const char *module; /* as in struct model_function */
 	double objects, bytes;
-	double before; /* bytes at the time the recorder attached to a running program */
+	struct tally live; /* bytes with their variance */
+	double before;     /* bytes at the time the recorder attached to a running program */
 };
 
 #endif

@@ -270,6 +270,7 @@ struct model {
 	struct model_heap {
 		bool known;
 		double objects, bytes, before;
+		struct tally live;           /* bytes with their variance */
 		struct model_heap_row *rows; /* most bytes first */
 		size_t n_rows;
 	} heap;            /* from the runtimes' own heap profiles */

@@ -155,12 +155,15 @@ json_t *json_live_heap(const struct model *model, size_t top)
 
 	for (size_t i = 0; i < model->heap.n_rows && i < top; i++) {
 		const struct model_heap_row *heap = &model->heap.rows[i];
+		const struct estimate live = tally_estimate(&heap->live);
 		json_t *row = json_object();
 
 		json_put(row, "name", json_name(heap->name));
 		json_put(row, "module", json_name(heap->module));
 		json_put(row, "objects", json_whole(heap->objects));
 		json_put(row, "bytes", json_whole(heap->bytes));
+		json_put(row, "bytes_low", json_whole(live.low));
+		json_put(row, "bytes_high", json_whole(live.high));
 		json_put(row, "before_bytes", json_whole(heap->before));
 		json_array_append_new(array, row);
 	}

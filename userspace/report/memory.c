@@ -243,12 +243,17 @@ int section_live(const struct section *section)
 int section_live_heap(const struct section *section)
 {
 	static const struct column columns[] = {
-		{NULL, "alive", false, 0, 0},        {"", "%", false, 3, 0},
-		{NULL, "at first", false, 1, 0},     {NULL, "objects", false, 2, 0},
-		{NULL, "allocated by", true, 0, 22}, {NULL, "module or source", true, 4, 16},
+		{NULL, "alive", false, 0, 0},
+		{NULL, "", false, 1, 0},
+		{"", "%", false, 3, 0},
+		{NULL, "at first", false, 1, 0},
+		{NULL, "objects", false, 2, 0},
+		{NULL, "allocated by", true, 0, 22},
+		{NULL, "module or source", true, 4, 16},
 	};
 	const struct model_heap *heap = &section->model->heap;
 	size_t rows = section_rows(section, heap->n_rows);
+	struct estimate live;
 	struct table *table;
 	int error;
 
@@ -259,7 +264,9 @@ int section_live_heap(const struct section *section)
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows; i++) {
+		live = tally_estimate(&heap->rows[i].live);
 		cell_bytes(table, heap->rows[i].bytes);
+		cell_margin(table, &live);
 		cell_share(table, heap->rows[i].bytes, heap->bytes);
 		cell_bytes(table, heap->rows[i].before);
 		cell_count(table, (uint64_t)heap->rows[i].objects);
@@ -267,9 +274,12 @@ int section_live_heap(const struct section *section)
 		table_cell(table, heap->rows[i].module ? path_base(heap->rows[i].module) : "");
 	}
 	error = section_table(section, table);
-	page_paragraph(section->page, STYLE_DIM, 2,
-		       "about %s in all, whenever allocated, as of the last collection but one. "
-		       "at first: when the recorder attached to a running program.",
-		       unit_bytes(heap->bytes).text);
+	live = tally_estimate(&heap->live);
+	page_paragraph(
+		section->page, STYLE_DIM, 2,
+		"about %s in all (95 %% confidence: %s to %s), whenever allocated, as of the last "
+		"collection but one. at first: when the recorder attached to a running program.",
+		unit_bytes(heap->bytes).text, unit_bytes(live.low).text,
+		unit_bytes(live.high).text);
 	return error;
 }

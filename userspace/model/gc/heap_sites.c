@@ -85,8 +85,10 @@ static void add_sites(struct heap_sites *sites, struct world *world, struct mode
 		if (site->is_last) {
 			row->objects += site->live.objects;
 			row->bytes += site->live.bytes;
+			tally_merge(&row->live, &site->live.live);
 			heap->objects += site->live.objects;
 			heap->bytes += site->live.bytes;
+			tally_merge(&heap->live, &site->live.live);
 		} else {
 			row->before += site->live.bytes;
 			heap->before += site->live.bytes;

@@ -153,11 +153,17 @@ struct estimate share_estimate(const struct share *share)
 
 struct heap_estimate heap_estimate(uint64_t objects, uint64_t bytes, uint64_t rate)
 {
-	double scale = 1;
+	struct heap_estimate estimate = {0};
+	double size, p = 1;
 
 	if (!objects || !bytes)
-		return (struct heap_estimate){0, 0};
+		return estimate;
+	size = (double)bytes / (double)objects;
 	if (rate > 1)
-		scale = 1 / -expm1(-((double)bytes / (double)objects) / (double)rate);
-	return (struct heap_estimate){(double)objects * scale, (double)bytes * scale};
+		p = -expm1(-size / (double)rate);
+	estimate.objects = (double)objects / p;
+	estimate.bytes = (double)bytes / p;
+	estimate.live =
+		(struct tally){estimate.bytes, (1 - p) * estimate.bytes * size / p, (double)bytes};
+	return estimate;
 }

@@ -74,6 +74,7 @@ struct estimate share_estimate(const struct share *share);
 /* Objects and bytes, estimated from a heap profile. */
 struct heap_estimate {
 	double objects, bytes;
+	struct tally live; /* of the bytes, for their interval */
 };
 
 /* For `objects` with `bytes` in total, from a heap profile that samples every `rate` bytes. */
