@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_text.c: tests of the report for people: widths, units, names, what it says. */
 #include "model/world/text.h"
+#include "model/world/timeline.h"
 #include "provider/probe_args.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -95,6 +96,24 @@ TEST(objects_that_the_program_frees_are_charged_with_no_collection)
 	free(text);
 	model_free(model);
 	synthetic_free(&synthetic);
+}
+
+TEST(no_window_has_more_cpu_time_than_the_machine)
+{
+	struct report_options options = {.width = 100};
+	struct app app;
+	struct model *model;
+	char *text;
+
+	synthetic_app(&app, 40, true);
+	synthetic_end(&app.synthetic, app.time + 1000);
+	model = synthetic_model(&app.synthetic);
+	model->timeline->windows[0].cpu_ns = UINT64_C(1) << 60;
+	text = print(model, &options);
+	CHECK(strstr(text, "up to 8.00 CPUs") != NULL);
+	free(text);
+	model_free(model);
+	synthetic_free(&app.synthetic);
 }
 
 TEST(it_uses_the_words_of_the_runtime)

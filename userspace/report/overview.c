@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../model/world/timeline.h"
@@ -36,7 +37,15 @@ struct chart {
 	struct window columns[COLUMNS_MAX];
 	size_t count;
 	double step_s;
+	double cpus; /* of the machine; HUGE_VAL: unknown, or several machines */
 };
+
+static double cpus_of(const struct model_run *run)
+{
+	double cpus = run->cpus && !run->files ? strtod(run->cpus, NULL) : 0;
+
+	return cpus >= 1 ? cpus : HUGE_VAL;
+}
 
 static void make_chart(const struct section *section, struct chart *chart)
 {
@@ -56,6 +65,7 @@ static void make_chart(const struct section *section, struct chart *chart)
 		chart->count = i / together + 1;
 	}
 	chart->step_s = (double)timeline->step_ns * (double)together / 1e9;
+	chart->cpus = cpus_of(&section->model->run);
 }
 
 /* A line of the chart; `text` prints the maximum. A line without values is left out. */
@@ -71,14 +81,15 @@ static double alloc_rate(const struct window *window, const struct chart *chart)
 	return window->alloc.value / chart->step_s;
 }
 
+/* A short window has few timer samples, which may happen to stand for more than all CPUs. */
 static double cpus(const struct window *window, const struct chart *chart)
 {
-	return (double)window->cpu_ns / 1e9 / chart->step_s;
+	return fmin((double)window->cpu_ns / 1e9 / chart->step_s, chart->cpus);
 }
 
 static double gc_cpus(const struct window *window, const struct chart *chart)
 {
-	return (double)window->gc_cpu_ns / 1e9 / chart->step_s;
+	return fmin((double)window->gc_cpu_ns / 1e9 / chart->step_s, chart->cpus);
 }
 
 static double pause_share(const struct window *window, const struct chart *chart)
