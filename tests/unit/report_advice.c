@@ -70,6 +70,8 @@ TEST(collections_that_cost_name_who_causes_them)
 	CHECK(says(&model, "costly_site", "90.0% of the time"));
 	CHECK(says(&model, "costly_site", "grow (called by add)"));
 	CHECK(says(&model, "costly_site", "posting"));
+	sites[1].functions[1] = "example.com/a/very/long/path/of/a/module/and/its/package.(*T).add";
+	CHECK(says(&model, "costly_site", "grow (called by package.(*T).add)"));
 	sites[1].type = TYPE_UNKNOWN;
 	CHECK(says(&model, "costly_site", ": 95.4 MiB, of which"));
 	/* Two samples say nothing. */

@@ -45,12 +45,28 @@ void site_text(const struct model_site *site, char *out, size_t size)
 					 site->functions[i]);
 }
 
-/* Names are cut to keep the sentence readable. */
+/* A name too long for a sentence loses the directories of its import path, then its end. */
+static void write_name(FILE *out, const char *name)
+{
+	const size_t most = 60;
+
+	if (strlen(name) > most)
+		for (size_t i = strcspn(name, "([ "); i > 0; i--)
+			if (name[i - 1] == '/') {
+				name += i;
+				break;
+			}
+	fprintf(out, "%.*s", (int)most, name);
+}
+
 static void write_site(FILE *out, const struct model_site *site)
 {
-	fprintf(out, "%.60s", site->functions[0]);
-	if (site->functions[1])
-		fprintf(out, " (called by %.60s)", site->functions[1]);
+	write_name(out, site->functions[0]);
+	if (!site->functions[1])
+		return;
+	fputs(" (called by ", out);
+	write_name(out, site->functions[1]);
+	fputc(')', out);
 }
 
 static bool find_lost(const struct model *model, struct words *words)
