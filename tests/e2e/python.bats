@@ -277,7 +277,7 @@ END
 	mkdir source
 	cp -r /usr/lib/python3.*/{[a-i]*.py,email,json,http} source
 	record -- "$PYTHON" -m compileall -q -f source
-	are_whole 400
+	are_whole 250
 	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.7 * $all'
 }
 
