@@ -9,16 +9,17 @@
 
 enum { SYMBOLS_READ_MAX = 1 << 20 }; /* per file */
 
-/* Earlier rows win: a sanitizer also defines names of other allocators, and all define malloc(). */
+/* Earlier rows win: a sanitizer also defines names of other allocators, these define the C
+ * library's own name of malloc(), and all define malloc(). */
 static const struct {
 	const char *symbol;
 	enum allocator allocator;
 } marks[] = {
-	{"__libc_malloc", ALLOCATOR_LIBC},    {"__asan_init", ALLOCATOR_SANITIZER},
-	{"__tsan_init", ALLOCATOR_SANITIZER}, {"__msan_init", ALLOCATOR_SANITIZER},
-	{"__lsan_init", ALLOCATOR_SANITIZER}, {"__hwasan_init", ALLOCATOR_SANITIZER},
-	{"mallctl", ALLOCATOR_JEMALLOC},      {"tc_malloc", ALLOCATOR_TCMALLOC},
-	{"mi_malloc", ALLOCATOR_MIMALLOC},    {"malloc", ALLOCATOR_OTHER},
+	{"__asan_init", ALLOCATOR_SANITIZER},   {"__tsan_init", ALLOCATOR_SANITIZER},
+	{"__msan_init", ALLOCATOR_SANITIZER},   {"__lsan_init", ALLOCATOR_SANITIZER},
+	{"__hwasan_init", ALLOCATOR_SANITIZER}, {"mallctl", ALLOCATOR_JEMALLOC},
+	{"tc_malloc", ALLOCATOR_TCMALLOC},      {"mi_malloc", ALLOCATOR_MIMALLOC},
+	{"__libc_malloc", ALLOCATOR_LIBC},      {"malloc", ALLOCATOR_OTHER},
 };
 
 enum { MARKS = sizeof(marks) / sizeof(*marks) };
