@@ -316,12 +316,14 @@ pprof_off() { # NAME SAMPLE_INDEX UNIT KEY_FLAT KEY_CUM
 	done
 }
 
-# Functions of a report that the Firefox Profiler's own reader shows with another total.
+# Functions of a report that the Firefox Profiler's own reader shows with another total. Time without
+# samples may be another thread's.
 profiler_off() { # NAME STRATEGY KEY UNIT
 	profiler-cli thread functions --json --limit 0 --thread t-0 --strategy "$2" >shown.json
 	jq -n -c --slurpfile shown shown.json --slurpfile report "$1.report" --arg key "$3" --argjson unit "$4" '
 		($shown[0].functions | group_by(.name) | map({key: .[0].name, value: .}) | from_entries) as $rows |
 		[$report[0].functions | group_by(.name)[] | select(length == 1) | .[0] | select(.[$key] > 0) |
+		 select(.name != "(no samples)") |
 		 . as $row | $rows[$row.name] as $seen | select(($seen | length) != 1 or
 			(($seen[0].totalSamples * $unit - $row[$key] | fabs) > $row[$key] / 1000 + 100)) |
 		 [$row.name, $row[$key], $seen]]'
