@@ -113,10 +113,15 @@ hot() { # OPTIONS...
 @test "methods inlined in a loop without safepoints have their share" {
 	need_java
 	javac -d . "$ROOT/tests/e2e/programs/Inlined.java"
-	record -F 1999 -- java -XX:+UseSerialGC -cp . Inlined 1500
-	holds '[.functions[] | select(.name | startswith("Inlined.")) | {(.name): .cpu_self_ns}] | add |
-		.["Inlined.work"] > 0.8 * add'
-	"$GCPROF" report >report.txt
+	# On a very busy machine the virtual machine may have read its flag before it was set; reports say so.
+	for _ in 1 2 3; do
+		record -F 1999 -- java -XX:+UseSerialGC -cp . Inlined 1500
+		"$GCPROF" report >report.txt
+		grep -q DebugNonSafepoints report.txt || break
+	done
+	"$GCPROF" report --json | jq -c '[.functions[] | select(.name | startswith("Inlined.")) | {(.name): .cpu_self_ns}] | add' |
+		tee shares
+	jq -e '.["Inlined.work"] > 0.8 * add' shares
 	absent DebugNonSafepoints report.txt
 }
 
