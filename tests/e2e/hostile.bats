@@ -107,10 +107,16 @@ stays_below() { # MIB
 
 @test "name tables lead nowhere, in circles, or have billions of entries: what was read is kept, others are recorded whole" {
 	need_root
-	# They run when their probes are attached, so their tables are read.
-	"$GCPROF" record -v -- sh -c "
-		for lie in circle nowhere billions not; do '$PROGRAMS/hostile' \$lie & done
-		wait" >out 2>record.log 3>&- &
+	local lie liars=()
+	for lie in circle nowhere billions not; do
+		"$PROGRAMS/hostile" $lie 3 >"$lie" 3>&- &
+		liars+=($!)
+	done
+	# A table that is read before it is there has no names.
+	for lie in circle nowhere billions; do
+		wait_until grep -q 'table is there' $lie
+	done
+	"$GCPROF" record -v -p "$(IFS=,; echo "${liars[*]}")" >out 2>record.log 3>&- &
 	recorder=$!
 	peak=0
 	while kib=$(awk '/^RssAnon/ {print $2}' /proc/$recorder/status 2>/dev/null) && [ -n "$kib" ]; do
