@@ -526,8 +526,7 @@ struct gcprof_control gcprof_control = {
 static void show_table(const void *first)
 {
 	gcprof_control.names = (uint64_t)(uintptr_t)first;
-	puts("table is there");
-	fflush(stdout);
+	dprintf(1, "table is there\n");
 	lie_not();
 }
 
