@@ -3,8 +3,14 @@
 #include "arena.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define TABLE_BYTES_MAX ((size_t)8 << 30)
+#define SMALL_BYTES     ((size_t)8 << 20) /* smaller ones come from malloc() */
+#define STEP_BYTES      ((size_t)2 << 20)
 
 enum { BLOCK_SIZE = 64 * 1024, DENSE_GAP = 65536, BIG_BYTES = 4 << 20 };
 
@@ -87,12 +93,68 @@ int array_reserve(void *data, size_t *capacity, size_t count, size_t item_size)
 	return 0;
 }
 
+static bool is_big(size_t capacity, size_t item_size)
+{
+	return capacity > SMALL_BYTES / item_size;
+}
+
+/* Room for `bytes`, where a table can grow; NULL: no memory. */
+static char *reserve_addresses(size_t bytes)
+{
+	char *begin = mmap(NULL, TABLE_BYTES_MAX, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (begin == MAP_FAILED)
+		return NULL;
+	if (mprotect(begin, bytes, PROT_READ | PROT_WRITE)) {
+		munmap(begin, TABLE_BYTES_MAX);
+		return NULL;
+	}
+	madvise(begin, TABLE_BYTES_MAX, MADV_HUGEPAGE);
+	return begin;
+}
+
+int big_reserve(void *data, size_t *capacity, size_t count, size_t item_size)
+{
+	bool big = is_big(*capacity, item_size);
+	size_t bytes;
+	char *old, *begin;
+
+	if (count < *capacity)
+		return 0;
+	/* array_reserve() makes at most twice the room. */
+	if (!big && count < SMALL_BYTES / 2 / item_size)
+		return array_reserve(data, capacity, count, item_size);
+	if (count >= (TABLE_BYTES_MAX - SMALL_BYTES - STEP_BYTES) / item_size)
+		return -ENOMEM;
+	bytes = SMALL_BYTES + (count * item_size / STEP_BYTES + 1) * STEP_BYTES;
+	memcpy(&old, data, sizeof(old));
+	begin = big ? old : reserve_addresses(bytes);
+	if (!begin || (big && mprotect(begin, bytes, PROT_READ | PROT_WRITE)))
+		return -ENOMEM;
+	if (!big && old)
+		memcpy(begin, old, *capacity * item_size);
+	if (!big)
+		free(old);
+	memcpy(data, &begin, sizeof(begin));
+	*capacity = bytes / item_size;
+	return 0;
+}
+
+void big_free(void *data, size_t capacity, size_t item_size)
+{
+	if (is_big(capacity, item_size))
+		munmap(data, TABLE_BYTES_MAX);
+	else
+		free(data);
+}
+
 void *dense_define(struct dense *dense, uint64_t id)
 {
 	errno = EBADMSG;
 	if (!id || id > dense->defined + DENSE_GAP)
 		return NULL;
-	if (array_reserve(&dense->items, &dense->capacity, id, dense->item_size) < 0) {
+	if (big_reserve(&dense->items, &dense->capacity, id, dense->item_size) < 0) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -104,7 +166,7 @@ void *dense_define(struct dense *dense, uint64_t id)
 
 void dense_free(struct dense *dense)
 {
-	free(dense->items);
+	big_free(dense->items, dense->capacity, dense->item_size);
 	dense->items = NULL;
 	dense->capacity = dense->limit = dense->defined = 0;
 }

@@ -21,6 +21,14 @@ void *arena_alloc(struct arena *arena, size_t size);
 int array_reserve(void *data, size_t *capacity, size_t count, size_t item_size);
 
 /*
+ * The same for tables of what a profile has millions of, of up to 8 GiB; free them by big_free().
+ * Big ones grow in place and in huge pages: most of the time with millions of stacks is the first
+ * touch of an item, when neither the item nor its page's address is in the CPU's caches.
+ */
+int big_reserve(void *data, size_t *capacity, size_t count, size_t item_size);
+void big_free(void *data, size_t capacity, size_t item_size);
+
+/*
  * Items with dense ids that a profile assigns from 1. An id far beyond those defined so far is
  * refused, so that a few hostile bytes cannot cost gigabytes. All zero except item_size is an
  * empty table.

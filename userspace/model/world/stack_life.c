@@ -11,20 +11,20 @@
 int stack_lives_init(struct stack_lives *lives)
 {
 	*lives = (struct stack_lives){.count = 1, .n_ages = 1, .n_olds = 1};
-	return array_reserve(&lives->items, &lives->capacity, 0, sizeof(*lives->items));
+	return big_reserve(&lives->items, &lives->capacity, 0, sizeof(*lives->items));
 }
 
 void stack_lives_free(struct stack_lives *lives)
 {
-	free(lives->items);
-	free(lives->ages);
+	big_free(lives->items, lives->capacity, sizeof(*lives->items));
+	big_free(lives->ages, lives->ages_capacity, sizeof(*lives->ages));
 	free(lives->olds);
 }
 
 uint32_t stack_lives_add(struct stack_lives *lives)
 {
 	if (lives->count >= UINT32_MAX ||
-	    array_reserve(&lives->items, &lives->capacity, lives->count, sizeof(*lives->items)) < 0)
+	    big_reserve(&lives->items, &lives->capacity, lives->count, sizeof(*lives->items)) < 0)
 		return 0;
 	return (uint32_t)lives->count++;
 }
@@ -50,9 +50,8 @@ static struct stack_age *find_age(struct stack_lives *lives, uint32_t number, un
 	for (uint32_t i = lives->items[number].ages; i; i = lives->ages[i].next)
 		if (lives->ages[i].class == class)
 			return &lives->ages[i];
-	if (lives->n_ages >= STACK_AGES_MAX ||
-	    array_reserve(&lives->ages, &lives->ages_capacity, lives->n_ages,
-			  sizeof(*lives->ages)) < 0)
+	if (lives->n_ages >= STACK_AGES_MAX || big_reserve(&lives->ages, &lives->ages_capacity,
+							   lives->n_ages, sizeof(*lives->ages)) < 0)
 		return NULL;
 	age = &lives->ages[lives->n_ages];
 	age->class = class & 31;

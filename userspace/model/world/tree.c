@@ -34,7 +34,7 @@ int tree_init(struct tree *tree, struct arena *arena)
 	tree->code_index = map_create(sizeof(struct code_key));
 	tree->n_rests = 1;
 	if (!tree->code_index ||
-	    array_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0 ||
+	    big_reserve(&tree->costs, &tree->costs_capacity, 0, sizeof(*tree->costs)) < 0 ||
 	    array_reserve(&tree->rests, &tree->rests_capacity, 0, sizeof(*tree->rests)) < 0 ||
 	    stack_lives_init(&tree->lives) < 0)
 		return -ENOMEM;
@@ -49,10 +49,10 @@ void tree_free(struct tree *tree)
 	dense_free(&tree->frames);
 	dense_free(&tree->nodes);
 	free(tree->symbols);
-	free(tree->costs);
+	big_free(tree->costs, tree->costs_capacity, sizeof(*tree->costs));
 	stack_lives_free(&tree->lives);
 	free(tree->rests);
-	free(tree->marks);
+	big_free(tree->marks, tree->marks_capacity, sizeof(*tree->marks));
 	free(tree->shown);
 	free(tree->shortened);
 	free(tree->codes);
@@ -185,8 +185,7 @@ int tree_stack(struct tree *tree, const struct record_stack *record)
 	if (!node)
 		return -errno;
 	/* Every allocated id has a mark, refused or not. */
-	if (array_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) <
-	    0)
+	if (big_reserve(&tree->marks, &tree->marks_capacity, record->id, sizeof(*tree->marks)) < 0)
 		return -ENOMEM;
 	depth = marked_depth(tree, record->parent);
 	/* Ids are assigned in order: tree_order() relies on it. */
@@ -273,8 +272,8 @@ int64_t tree_cost(struct tree *tree, uint64_t stack)
 
 	if (!node || node->cost)
 		return node ? node->cost : 0;
-	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
-			  sizeof(*tree->costs)) < 0)
+	if (big_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs, sizeof(*tree->costs)) <
+	    0)
 		return -ENOMEM;
 	node->cost = (uint32_t)tree->n_costs++;
 	tree->costs[node->cost].stack = (uint32_t)stack;
@@ -285,8 +284,8 @@ int64_t tree_unselected(struct tree *tree)
 {
 	if (tree->unselected)
 		return tree->unselected;
-	if (array_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs,
-			  sizeof(*tree->costs)) < 0)
+	if (big_reserve(&tree->costs, &tree->costs_capacity, tree->n_costs, sizeof(*tree->costs)) <
+	    0)
 		return -ENOMEM;
 	tree->unselected = (uint32_t)tree->n_costs++;
 	return tree->unselected;

@@ -62,7 +62,7 @@ int tree_show(struct tree *tree, enum model_frames frames)
 {
 	int error = 0;
 
-	free(tree->marks);
+	big_free(tree->marks, tree->marks_capacity, sizeof(*tree->marks));
 	tree->marks = NULL;
 	tree->marks_capacity = 0;
 	if (frames == MODEL_FRAMES_ALL)
