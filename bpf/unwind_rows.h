@@ -27,6 +27,9 @@ enum unwind_cfa {
 	UNWIND_CFA_SP_DEREF = 4, /* word at rsp + cfa_offset, + cfa_add */
 	UNWIND_CFA_BP_DEREF = 5, /* word at rbp + cfa_offset, + cfa_add */
 	UNWIND_CFA_PLT = 6,      /* rsp + 8, or + 16 from byte cfa_offset of a 16-byte entry on */
+	UNWIND_CFA_BX_DEREF = 7, /* word at rbx + cfa_offset, + cfa_add */
+	UNWIND_CFA_SP_DEREF_TWICE = 8, /* the word that the word at rsp + cfa_offset points to,
+					  + cfa_add: where OCaml's fibers begin */
 	UNWIND_CFA_SIGNAL = 128, /* flag: the caller was interrupted and did not call */
 };
 

@@ -60,6 +60,14 @@ static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint
 	walk->keeps = 0;
 }
 
+/* Replaces *value with the word that it points to. */
+static inline long walk_native_deref(struct walk_window *window, uint64_t *value)
+{
+	uint64_t from = *value;
+
+	return from >= WALK_ADDRESS_END ? -1 : walk_read(window, value, sizeof(*value), from);
+}
+
 /* The CFA by the rule; 0 if impossible: unreadable memory, or a step back. */
 static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct walk_window *window)
 {
@@ -70,7 +78,7 @@ static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct wa
 		return 0;
 	if (kind == UNWIND_CFA_BP || kind == UNWIND_CFA_BP_DEREF)
 		base = walk->bp;
-	if (kind == UNWIND_CFA_BX)
+	if (kind == UNWIND_CFA_BX || kind == UNWIND_CFA_BX_DEREF)
 		base = walk->bx;
 	if (kind == UNWIND_CFA_PLT) {
 		cfa = base + 8;
@@ -79,10 +87,13 @@ static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct wa
 	} else {
 		cfa = base + (int64_t)walk->rule.cfa_offset;
 	}
-	if (kind == UNWIND_CFA_SP_DEREF || kind == UNWIND_CFA_BP_DEREF) {
-		if (cfa >= WALK_ADDRESS_END || walk_read(window, &base, sizeof(base), cfa))
+	if (kind == UNWIND_CFA_SP_DEREF_TWICE && walk_native_deref(window, &cfa))
+		return 0;
+	if (kind == UNWIND_CFA_SP_DEREF || kind == UNWIND_CFA_BP_DEREF ||
+	    kind == UNWIND_CFA_BX_DEREF || kind == UNWIND_CFA_SP_DEREF_TWICE) {
+		if (walk_native_deref(window, &cfa))
 			return 0;
-		cfa = base + (int64_t)walk->rule.cfa_add;
+		cfa += (int64_t)walk->rule.cfa_add;
 	}
 	if (cfa < WALK_ADDRESS_MIN || cfa >= WALK_ADDRESS_END)
 		return 0;

@@ -189,6 +189,26 @@ TEST(signal_frames_are_marked)
 	CHECK_EQ(seen.rule[0].ra_offset, 168);
 }
 
+TEST(fibers_of_ocaml_have_a_rule)
+{
+	/* CFA: 8 behind the word that the word at rsp + 56 points to; then behind that at rbx + 8 */
+	const uint8_t program[] = {0x0f, 8, 0x77, 56, 0x06, 0x23, 0, 0x06, 0x23,
+				   8,    0x44, 0x0f, 5, 0x73, 8, 0x06, 0x23, 8};
+	struct bytes_made made = {.size = 0};
+	struct seen seen;
+
+	put_common(&made, "zRS");
+	put_function(&made, 0x2000, 32, program, sizeof(program));
+	seen = see(&made, NULL);
+	CHECK_EQ(seen.count, 2);
+	CHECK_EQ(seen.rule[0].cfa, UNWIND_CFA_SP_DEREF_TWICE | UNWIND_CFA_SIGNAL);
+	CHECK_EQ(seen.rule[0].cfa_offset, 56);
+	CHECK_EQ(seen.rule[0].cfa_add, 8);
+	CHECK_EQ(seen.rule[1].cfa, UNWIND_CFA_BX_DEREF | UNWIND_CFA_SIGNAL);
+	CHECK_EQ(seen.rule[1].cfa_offset, 8);
+	CHECK_EQ(seen.rule[1].cfa_add, 8);
+}
+
 TEST(entries_of_the_plt_have_a_rule)
 {
 	const uint8_t program[] = {0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,

@@ -159,6 +159,12 @@ static struct values our_values(const struct unwind_rule *rule, const struct wor
 	case UNWIND_CFA_BP_DEREF:
 		out.cfa = memory(world->bp + offset) + (uint64_t)rule->cfa_add;
 		break;
+	case UNWIND_CFA_BX_DEREF:
+		out.cfa = memory(world->bx + offset) + (uint64_t)rule->cfa_add;
+		break;
+	case UNWIND_CFA_SP_DEREF_TWICE:
+		out.cfa = memory(memory(world->sp + offset)) + (uint64_t)rule->cfa_add;
+		break;
 	case UNWIND_CFA_PLT:
 		out.cfa = world->sp + 8 + ((world->ip & 15) >= offset ? 8 : 0);
 		break;

@@ -413,6 +413,32 @@ TEST(a_signal_may_have_interrupted_another_stack)
 	CHECK_EQ(walk.frames[3].ip, 0x403333);
 }
 
+TEST(a_fiber_leads_to_the_stack_of_its_handler)
+{
+	struct walk_rows rows = {.count = 0};
+	struct native_walk walk;
+
+	put_rule(&rows, 0x401000, 0x401100,
+		 (struct unwind_rule){.cfa = UNWIND_CFA_SP_DEREF_TWICE | UNWIND_CFA_SIGNAL,
+				      .ra = UNWIND_AT_CFA,
+				      .cfa_offset = 56,
+				      .cfa_add = 8,
+				      .ra_offset = -8});
+	put_rule(&rows, 0x403000, 0x403400, stop_rule);
+	image[100 + 7] = at(50);
+	image[50] = at(10);
+	image[10] = 0x403333;
+	walk = native_by(&rows, 0x401010, at(100), 0);
+	CHECK_EQ(walk.count, 2);
+	CHECK_EQ(walk.quality, 0);
+	CHECK_EQ(walk.frames[1].ip, 0x403333 + 1);
+	/* A word that is no address ends it. */
+	image[50] = UINT64_MAX;
+	walk = native_by(&rows, 0x401010, at(100), 0);
+	CHECK_EQ(walk.count, 1);
+	CHECK_EQ(walk.quality, STACK_USER_END);
+}
+
 TEST(signals_in_a_circle_end)
 {
 	struct walk_rows rows = {.count = 0};

@@ -113,6 +113,8 @@ static bool take_base(struct cursor *cursor, uint8_t *reg, int64_t *offset)
 		*reg = REG_SP;
 	else if (take_byte(cursor, OP_BREG0 + REG_BP))
 		*reg = REG_BP;
+	else if (take_byte(cursor, OP_BREG0 + REG_BX))
+		*reg = REG_BX;
 	else
 		return false;
 	return frame_signed(cursor, offset);
@@ -134,8 +136,19 @@ static bool expression_plt(struct cursor cursor, int64_t *byte)
 	       take_byte(&cursor, OP_SHL) && take_byte(&cursor, OP_PLUS) && cursor.at == cursor.end;
 }
 
+/* The CFA is a word in memory plus a constant; the word is found through so many pointers. */
+static uint8_t cfa_in_memory(uint8_t reg, unsigned pointers)
+{
+	if (pointers == 2)
+		return reg == REG_SP ? UNWIND_CFA_SP_DEREF_TWICE : UNWIND_CFA_NONE;
+	return reg == REG_SP   ? UNWIND_CFA_SP_DEREF
+	       : reg == REG_BP ? UNWIND_CFA_BP_DEREF
+			       : UNWIND_CFA_BX_DEREF;
+}
+
 static void cfa_expression(struct state *state, struct cursor cursor)
 {
+	unsigned pointers = 0;
 	uint64_t add = 0;
 	uint8_t reg;
 
@@ -149,17 +162,19 @@ static void cfa_expression(struct state *state, struct cursor cursor)
 	if (!take_base(&cursor, &reg, &state->cfa_offset))
 		return;
 	if (cursor.at == cursor.end) {
-		state->cfa = reg == REG_SP ? UNWIND_CFA_SP : UNWIND_CFA_BP;
+		cfa_set(state, reg, state->cfa_offset);
 		return;
 	}
-	if (!take_byte(&cursor, OP_DEREF))
-		return;
-	if (take_byte(&cursor, OP_PLUS_CONST) && !cursor_varint(&cursor, &add))
-		return;
+	while (cursor.at != cursor.end && !add && pointers < 2) {
+		if (!take_byte(&cursor, OP_DEREF) ||
+		    (take_byte(&cursor, OP_PLUS_CONST) && !cursor_varint(&cursor, &add)))
+			return;
+		pointers++;
+	}
 	if (cursor.at != cursor.end || add > INT16_MAX)
 		return;
 	state->cfa_add = (int64_t)add;
-	state->cfa = reg == REG_SP ? UNWIND_CFA_SP_DEREF : UNWIND_CFA_BP_DEREF;
+	state->cfa = cfa_in_memory(reg, pointers);
 }
 
 static struct place place_expression(struct cursor cursor)
@@ -167,7 +182,7 @@ static struct place place_expression(struct cursor cursor)
 	struct place place = {.kind = UNWIND_SAME, .lost = true};
 	uint8_t reg;
 
-	if (!take_base(&cursor, &reg, &place.offset) || cursor.at != cursor.end)
+	if (!take_base(&cursor, &reg, &place.offset) || reg == REG_BX || cursor.at != cursor.end)
 		return place;
 	place.kind = reg == REG_SP ? UNWIND_AT_SP : UNWIND_AT_BP;
 	place.lost = false;
