@@ -419,6 +419,27 @@ static double least_share(const bool *paused, int length, int window)
 	return 1 - (double)most / window;
 }
 
+TEST(pauses_of_two_threads_overlap_or_not)
+{
+	/* One begins when another ends; a nested one; in another thread, of another process. */
+	const struct pause all[] = {{.process = 1, .thread = 1, .begin = 1000, .end = 2000},
+				    {.process = 1, .thread = 2, .begin = 2000, .end = 4000},
+				    {.process = 1, .thread = 2, .begin = 2500, .end = 3000},
+				    {.process = 2, .thread = 3, .begin = 3500, .end = 5000},
+				    {.process = 1, .thread = 1, .begin = 3500, .end = 5000}};
+	struct pause pauses[5];
+	struct model_gc gc;
+
+	memcpy(pauses, all, sizeof(all));
+	utilisation_fill(pauses, 4, 1000000, &gc);
+	CHECK_EQ(gc.any_ns, 3000 + 1500);
+	CHECK(!gc.overlap);
+	memcpy(pauses, all, sizeof(all));
+	utilisation_fill(pauses, 5, 1000000, &gc);
+	CHECK_EQ(gc.any_ns, 4000 + 1500);
+	CHECK(gc.overlap);
+}
+
 TEST(utilisation_is_the_minimum_over_all_positions)
 {
 	uint64_t random = test_seed();
@@ -429,6 +450,7 @@ TEST(utilisation_is_the_minimum_over_all_positions)
 		struct pause pauses[64];
 		struct model_gc gc;
 		size_t count = test_random(&random) % 40;
+		uint64_t any = 0;
 
 		/* Pauses may overlap and come in any order, but not near the ends. */
 		for (size_t i = 0; i < count; i++) {
@@ -444,6 +466,10 @@ TEST(utilisation_is_the_minimum_over_all_positions)
 		pauses[count] = (struct pause){.process = 2, .begin = 5000000, .end = 5000000};
 		utilisation_fill(pauses, count + 1, UINT64_C(60000000), &gc);
 		CHECK_EQ(gc.n_utilisation, 6);
+		for (int ms = 0; ms < LENGTH; ms++)
+			any += paused[ms] ? 1000000 : 0;
+		CHECK_EQ(gc.any_ns, any);
+		CHECK(!gc.overlap);
 		for (size_t i = 0; i < gc.n_utilisation; i++) {
 			int window = (int)(gc.utilisation[i].window_ns / 1000000);
 

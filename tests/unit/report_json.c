@@ -147,6 +147,7 @@ static const char *const keys[] = {
 	"gc.reasons.nursery.count i",
 	"gc.utilisation.0.window_ns i",
 	"gc.utilisation.0.minimum n",
+	"gc.any_ns i",
 	"gc.nursery_bytes i",
 	"functions.0.alloc_self.low i",
 	"functions.0.alloc_total.high i",

@@ -162,6 +162,8 @@ struct model_gc {
 	size_t n_named_reasons;
 	struct model_utilisation utilisation[UTILISATIONS_MAX]; /* the minimum over all processes */
 	size_t n_utilisation;
+	uint64_t any_ns; /* with a pause in progress, summed over processes */
+	bool overlap;    /* pauses of several threads overlap: their sum is more than that */
 };
 
 /* Number and total time of everything that is reported as a pause. */

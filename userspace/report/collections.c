@@ -286,6 +286,11 @@ int section_collections(const struct section *section)
 	if (describe_reasons(section) < 0)
 		return -ENOMEM;
 	describe_utilisation(section);
+	if (gc->overlap)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "pauses of several threads overlap: each counts in totals and their "
+			       "shares; at least one was in progress for %s",
+			       unit_time((double)gc->any_ns).text);
 	describe_heap(section);
 	return section_areas(section);
 }

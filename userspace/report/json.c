@@ -140,6 +140,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "named_reasons", json_named_reasons(gc));
 	json_put(object, "areas", json_areas(model));
 	json_put(object, "utilisation", json_utilisation(gc));
+	json_put(object, "any_ns", json_count(gc->any_ns));
 	return object;
 }
 

@@ -368,6 +368,11 @@ static void print_collections(const struct section *section, FILE *out)
 	/* Pauses of several processes overlap, so a share of wall time would be misleading. */
 	if (gc->processes > 1)
 		fprintf(out, " together");
+	else if (wall > 0 && gc->overlap)
+		fprintf(out,
+			" in all threads; at least one was in progress for %s, %s of wall time",
+			unit_time((double)gc->any_ns).text,
+			unit_percent((double)gc->any_ns / wall).text);
 	else if (wall > 0)
 		fprintf(out, ", %s of wall time", unit_percent(pauses / wall).text);
 	fprintf(out, ".");

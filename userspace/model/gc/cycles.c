@@ -206,8 +206,9 @@ static int note_pause(struct cycles *cycles, struct thread *thread,
 	if (note_kind(cycles, open, collection->pause_ns) < 0 ||
 	    note_stop(cycles, thread, open, end) < 0)
 		return -ENOMEM;
-	return add_pause(cycles, &(struct pause){collection->process, pause->heap, pause->begin,
-						 end, collection->pause_ns, !is_around(open)});
+	return add_pause(cycles,
+			 &(struct pause){collection->process, pause->heap, pause->begin, end,
+					 collection->pause_ns, !is_around(open), pause->thread});
 }
 
 /* Faults of nested collections are not counted here. */
@@ -350,10 +351,13 @@ static int spread_pauses(struct cycles *cycles, uint64_t process,
 		timeline_pause(&cycles->world->timeline, at, at + ns);
 		timeline_at(&cycles->world->timeline, at)->gc_cpu_ns +=
 			cycles->world->model->run.frequency ? ns : 0;
-		pause = (struct pause){
-			process, record->heap,
-			at,      at + ns,
-			ns,      record->count / pieces + (i < record->count % pieces)};
+		pause = (struct pause){process,
+				       record->heap,
+				       at,
+				       at + ns,
+				       ns,
+				       record->count / pieces + (i < record->count % pieces),
+				       record->thread};
 		if (add_pause(cycles, &pause) < 0)
 			return -ENOMEM;
 	}

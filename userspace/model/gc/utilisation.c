@@ -17,9 +17,9 @@ static int by_begin(const void *a, const void *b)
 
 /*
  * Pauses overlap if a full collection contains a minor one, or if two heaps collect at the same
- * time.
+ * time. *threads: pauses of two threads do.
  */
-static size_t merge(struct pause *pauses, size_t count)
+static size_t merge(struct pause *pauses, size_t count, bool *threads)
 {
 	size_t kept = 0;
 
@@ -29,8 +29,11 @@ static size_t merge(struct pause *pauses, size_t count)
 		if (pauses[i].end <= pauses[i].begin)
 			continue;
 		if (last && last->process == pauses[i].process && pauses[i].begin <= last->end) {
-			if (pauses[i].end > last->end)
+			*threads |= last->thread != pauses[i].thread && pauses[i].begin < last->end;
+			if (pauses[i].end > last->end) {
 				last->end = pauses[i].end;
+				last->thread = pauses[i].thread;
+			}
 			continue;
 		}
 		pauses[kept++] = pauses[i];
@@ -99,10 +102,14 @@ void utilisation_fill(struct pause *pauses, size_t count, uint64_t duration, str
 	uint64_t decade = 1000000;
 
 	gc->n_utilisation = 0;
+	gc->any_ns = 0;
+	gc->overlap = false;
 	if (!count)
 		return;
 	qsort(pauses, count, sizeof(*pauses), by_begin);
-	count = merge(pauses, count);
+	count = merge(pauses, count, &gc->overlap);
+	for (size_t i = 0; i < count; i++)
+		gc->any_ns += pauses[i].end - pauses[i].begin;
 	for (size_t i = 0; i < UTILISATIONS_MAX; i++) {
 		uint64_t window = decade * factors[i % 3];
 
