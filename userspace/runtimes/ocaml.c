@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ocaml.c: OCaml 4, in native programs and in the bytecode interpreter. */
+/* ocaml.c: OCaml, in native programs and in the bytecode interpreter. */
 /*
- * Programs export the runtime's functions for libraries that they load. A minor collection that has
- * work begins with caml_oldify_local_roots() and ends with caml_memprof_renew_minor_sample(), which
- * is also called outside of collections. The amount promoted is the growth of caml_allocated_words,
- * which counts allocation in the major heap. A slice of a major collection is one call of its
- * function, and so is the end of a forced one.
+ * Programs export the runtime's functions for libraries that they load. A slice of a major
+ * collection is one call of its function, and so is the end of a forced one.
+ *
+ * OCaml 4: a minor collection that has work begins with caml_oldify_local_roots() and ends with
+ * caml_memprof_renew_minor_sample(), which is also called outside of collections. The amount
+ * promoted is the growth of caml_allocated_words, which counts allocation in the major heap.
+ *
+ * OCaml 5: each domain is a heap. For a minor collection one of them stops all others, and each
+ * then calls the same function for its own part, which has no exported name: it is an argument
+ * where the stop is requested. The part ends with the finalizers of the young objects. Each domain
+ * counts the words that it promotes; where, is known by the function that copies its counters.
+ * Of the domains that want to stop the others at the same time only one does, and calls the
+ * functions that write the runtime's own events.
  */
+#include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,21 +23,52 @@
 #include "find.h"
 #include "returns.h"
 
-enum { HEAP_MINOR = 1, HEAP_SLICE = 2, HEAP_FORCED = 3 }; /* they may be nested */
-enum { KIND_MINOR, KIND_SLICE, KIND_FULL, KINDS };
+enum { RDI = 14, RSP = 19 };
+enum { HEAP_MINOR = 1, HEAP_SLICE = 2, HEAP_FORCED = 3, HEAP_STOP = 4 }; /* they may be nested */
+enum { KIND_MINOR, KIND_SLICE, KIND_FULL, KIND_STOP, KINDS };
 enum { WORD_SHIFT = 3 };
+
+/* Values of `number` in the facts. */
+enum { OCAML_4 = 4, OCAML_5 = 5 };
+
+#define MINOR_PART    "the minor collection of a domain"
+#define MINOR_REQUEST "caml_try_empty_minor_heap_on_all_domains"
+#define COUNTERS      "caml_collect_alloc_stats_sample"
+#define SLICE         "caml_major_collection_slice"
+#define FORCED        "caml_finish_major_cycle"
+#define STOP          "caml_try_run_on_all_domains_with_spin_work"
+#define STOP_BEGIN    "the begin of a stop of all domains"
+#define STOP_END      "the end of a stop of all domains"
 
 #define HEAP(number_)                                                         \
 	{                                                                     \
 		.value = VALUE_HEAP, .from = FROM_NUMBER, .number = (number_) \
+	}
+/* A domain's address has room for them in its low bits. */
+#define HEAP_OF_DOMAIN(number_)                                                       \
+	{                                                                             \
+		.value = VALUE_HEAP, .from = FROM_REGISTER, .number = RDI, .steps = { \
+			{STEP_PLUS, .offset = (number_)},                             \
+		}                                                                     \
+	}
+/* A slice may be nested in a stop that is nested in a slice; the stack pointer tells them apart. */
+#define HEAP_OF_CALL(number_)                                                         \
+	{                                                                             \
+		.value = VALUE_HEAP, .from = FROM_REGISTER, .number = RSP, .steps = { \
+			{STEP_PLUS, .offset = (number_)},                             \
+		}                                                                     \
 	}
 #define KIND(number_)                                                         \
 	{                                                                     \
 		.value = VALUE_KIND, .from = FROM_NUMBER, .number = (number_) \
 	}
 /* Bytes promoted so far; `shift` is the number of the first argument of both. */
+#define WORDS                                                                  \
+	{                                                                      \
+		.value = VALUE_NONE, .from = FROM_NUMBER, .number = WORD_SHIFT \
+	}
 #define PROMOTED(shift)                                                                         \
-	{.value = VALUE_NONE, .from = FROM_NUMBER, .number = WORD_SHIFT},                       \
+	WORDS,                                                                                  \
 	{                                                                                       \
 		.value = VALUE_PROMOTED, .from = FROM_GLOBAL, .global = "caml_allocated_words", \
 		.steps = {                                                                      \
@@ -36,39 +76,176 @@ enum { WORD_SHIFT = 3 };
 			{STEP_SHIFT, .other = (shift)},                                         \
 		}                                                                               \
 	}
+#define PROMOTED_BY_DOMAIN(shift)                                                         \
+	WORDS,                                                                            \
+	{                                                                                 \
+		.value = VALUE_PROMOTED, .from = FROM_REGISTER, .number = RDI, .steps = { \
+			{STEP_READ, 8, .field = "promoted words"},                        \
+			{STEP_SHIFT, .other = (shift)},                                   \
+		}                                                                         \
+	}
+#define BEGIN(name_)                                                           \
+	.report = PLACE_PAUSE_BEGIN, .where = PLACE_AT_ENTRY, .name = (name_), \
+	.flags = PLACE_COLLECTOR | PLACE_PAUSES
+#define END(where_, name_)                                             \
+	.report = PLACE_PAUSE_END, .where = (where_), .name = (name_), \
+	.flags = PLACE_COLLECTOR | PLACE_RESUMES
 
 static const struct runtime_place places[] = {
-	{.report = PLACE_PAUSE_BEGIN,
-	 .where = PLACE_AT_ENTRY,
-	 .name = "caml_oldify_local_roots",
-	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
+	{BEGIN("caml_oldify_local_roots"), .until = OCAML_5,
 	 .arguments = {HEAP(HEAP_MINOR), KIND(KIND_MINOR), PROMOTED(2)}},
-	{.report = PLACE_PAUSE_END,
-	 .where = PLACE_AT_ENTRY,
-	 .name = "caml_memprof_renew_minor_sample",
-	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
+	{END(PLACE_AT_ENTRY, "caml_memprof_renew_minor_sample"), .until = OCAML_5,
 	 .arguments = {HEAP(HEAP_MINOR), PROMOTED(1)}},
-	{.report = PLACE_PAUSE_BEGIN,
-	 .where = PLACE_AT_ENTRY,
-	 .name = "caml_major_collection_slice",
-	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
-	 .arguments = {HEAP(HEAP_SLICE), KIND(KIND_SLICE)}},
-	{.report = PLACE_PAUSE_END,
-	 .where = PLACE_AT_RETURN,
-	 .name = "caml_major_collection_slice",
-	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
-	 .arguments = {HEAP(HEAP_SLICE)}},
-	{.report = PLACE_PAUSE_BEGIN,
-	 .where = PLACE_AT_ENTRY,
-	 .name = "caml_finish_major_cycle",
-	 .flags = PLACE_COLLECTOR | PLACE_PAUSES,
-	 .arguments = {HEAP(HEAP_FORCED), KIND(KIND_FULL)}},
-	{.report = PLACE_PAUSE_END,
-	 .where = PLACE_AT_RETURN,
-	 .name = "caml_finish_major_cycle",
-	 .flags = PLACE_COLLECTOR | PLACE_RESUMES,
-	 .arguments = {HEAP(HEAP_FORCED)}},
+	{BEGIN(SLICE), .until = OCAML_5, .arguments = {HEAP(HEAP_SLICE), KIND(KIND_SLICE)}},
+	{END(PLACE_AT_RETURN, SLICE), .until = OCAML_5, .arguments = {HEAP(HEAP_SLICE)}},
+	{BEGIN(FORCED), .until = OCAML_5, .arguments = {HEAP(HEAP_FORCED), KIND(KIND_FULL)}},
+	{END(PLACE_AT_RETURN, FORCED), .until = OCAML_5, .arguments = {HEAP(HEAP_FORCED)}},
+
+	{BEGIN(MINOR_PART), .since = OCAML_5,
+	 .arguments = {HEAP_OF_DOMAIN(HEAP_MINOR), KIND(KIND_MINOR), PROMOTED_BY_DOMAIN(2)}},
+	/* The same, where the domains were stopped for something else. */
+	{BEGIN("caml_empty_minor_heap_no_major_slice_from_stw"), .since = OCAML_5,
+	 .arguments = {HEAP_OF_DOMAIN(HEAP_MINOR), KIND(KIND_MINOR), PROMOTED_BY_DOMAIN(2)}},
+	{END(PLACE_AT_ENTRY, "caml_final_empty_young"), .since = OCAML_5,
+	 .arguments = {HEAP_OF_DOMAIN(HEAP_MINOR), PROMOTED_BY_DOMAIN(1)}},
+	{BEGIN(SLICE), .since = OCAML_5, .arguments = {HEAP_OF_CALL(HEAP_SLICE), KIND(KIND_SLICE)}},
+	{END(PLACE_AT_RETURN, SLICE), .since = OCAML_5, .arguments = {HEAP_OF_CALL(HEAP_SLICE)}},
+	{BEGIN(FORCED), .since = OCAML_5,
+	 .arguments = {HEAP_OF_CALL(HEAP_FORCED), KIND(KIND_FULL)}},
+	{END(PLACE_AT_RETURN, FORCED), .since = OCAML_5, .arguments = {HEAP_OF_CALL(HEAP_FORCED)}},
+	{BEGIN(STOP_BEGIN), .since = OCAML_5,
+	 .arguments = {HEAP_OF_CALL(HEAP_STOP), KIND(KIND_STOP)}},
+	{END(PLACE_AT_ENTRY, STOP_END), .since = OCAML_5, .arguments = {HEAP_OF_CALL(HEAP_STOP)}},
 };
+
+/* --- code of OCaml 5 ---------------------------------------------------------------------- */
+
+struct code {
+	ZydisDecoder decoder;
+	uint8_t bytes[1024];
+	size_t size, at;
+	uint64_t address; /* of the function */
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* The beginning of a function, by name. */
+static bool code_open(struct runtime_file *file, const char *name, struct code *code)
+{
+	code->at = 0;
+	if (!runtime_exported(file, name, &code->address) ||
+	    !runtime_symbol_size(file, code->address, &code->size))
+		return false;
+	if (code->size > sizeof(code->bytes))
+		code->size = sizeof(code->bytes);
+	ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return runtime_read(file, code->address, code->bytes, code->size);
+}
+
+static bool code_step(struct code *code)
+{
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, code->bytes + code->at,
+					       code->size - code->at, &code->insn, code->operands)))
+		return false;
+	code->at += code->insn.length;
+	return true;
+}
+
+/* The function that each domain calls is the second argument: lea FUNCTION(%rip),%rsi. */
+static bool is_second_argument(const struct code *code, uint64_t *address)
+{
+	if (code->insn.mnemonic != ZYDIS_MNEMONIC_LEA ||
+	    code->operands[0].reg.value != ZYDIS_REGISTER_RSI ||
+	    code->operands[1].mem.base != ZYDIS_REGISTER_RIP)
+		return false;
+	*address = code->address + code->at + (uint64_t)code->operands[1].mem.disp.value;
+	return true;
+}
+
+static bool is_call_of(const struct code *code, uint64_t function)
+{
+	return code->insn.mnemonic == ZYDIS_MNEMONIC_CALL &&
+	       code->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	       code->address + code->at + code->operands[0].imm.value.u == function;
+}
+
+static const struct searched {
+	const char *name, *function;
+	const char *calls; /* the only call of this; NULL: the function's second argument */
+} all_searched[] = {
+	{MINOR_PART, MINOR_REQUEST, NULL},
+	{STOP_BEGIN, STOP, "caml_ev_begin"},
+	{STOP_END, STOP, "caml_ev_end"},
+};
+
+static bool search_code(struct runtime_file *file, const struct searched *searched,
+			uint64_t *address)
+{
+	uint64_t callee = 0, offset;
+	struct code code;
+	unsigned found = 0;
+
+	if (!code_open(file, searched->function, &code) ||
+	    (searched->calls && !runtime_exported(file, searched->calls, &callee)))
+		return false;
+	while (code_step(&code)) {
+		if (!searched->calls) {
+			found += is_second_argument(&code, address);
+		} else if (is_call_of(&code, callee)) {
+			*address = code.address + code.at - code.insn.length;
+			found++;
+		}
+	}
+	return found == 1 && runtime_offset(file, *address, 1, PF_X, &offset);
+}
+
+static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+{
+	for (size_t i = 0; i < sizeof(all_searched) / sizeof(all_searched[0]); i++)
+		if (strcmp(all_searched[i].name, name) == 0)
+			return search_code(file, &all_searched[i], address);
+	return false;
+}
+
+static bool is_memory(const ZydisDecodedOperand *operand, ZydisRegister base)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base == base;
+}
+
+/*
+ * The words promoted are the second counter that a domain (rdi) copies to a sample (rsi). One
+ * instruction may copy several.
+ */
+static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+{
+	enum { SECOND = 8 };
+	ZydisRegister holder = ZYDIS_REGISTER_NONE;
+	int64_t from = 0;
+	struct code code;
+
+	(void)name;
+	if (!code_open(file, COUNTERS, &code))
+		return false;
+	while (code_step(&code)) {
+		const ZydisDecodedOperand *to = &code.operands[0], *of = &code.operands[1];
+
+		if (code.insn.operand_count_visible != 2)
+			continue;
+		if (is_memory(of, ZYDIS_REGISTER_RDI)) {
+			holder = to->reg.value;
+			from = of->mem.disp.value;
+		}
+		if (!is_memory(to, ZYDIS_REGISTER_RSI) || of->reg.value != holder ||
+		    to->mem.disp.value > SECOND || to->mem.disp.value + to->size / 8 <= SECOND)
+			continue;
+		from += SECOND - to->mem.disp.value;
+		*offset = (int32_t)from;
+		return from > 0 && from < INT16_MAX;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 {
@@ -77,8 +254,8 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	if (!runtime_exported(file, "caml_startup", &at) &&
 	    !runtime_exported(file, "caml_main", &at))
 		return false;
-	snprintf(out->version, sizeof(out->version), "%s",
-		 runtime_symbol(file, "caml_empty_minor_heap", &at) ? "4" : "5");
+	out->number = runtime_symbol(file, "caml_empty_minor_heap", &at) ? OCAML_4 : OCAML_5;
+	snprintf(out->version, sizeof(out->version), "%u", out->number);
 	return true;
 }
 
@@ -96,20 +273,17 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 
 	(void)facts;
 	(void)collector;
-	if (number >= KINDS)
-		return NULL;
+	if (number >= KINDS || !kinds[number].name)
+		return NULL; /* a stop */
 	*kind = kinds[number].kind;
 	return kinds[number].name;
 }
 
 static const char *note(const struct runtime_facts *facts)
 {
-	return facts->version[0] == '5'
-		       ? "collections of OCaml 5 are not known (OCAML_RUNTIME_EVENTS_START=1 "
-			 "writes "
-			 "them to a file)"
-		       : "no allocation samples (in OCaml: Gc.Memprof); no sizes of its heap "
-			 "(OCAMLRUNPARAM=v=0x400)";
+	(void)facts;
+	return "no allocation samples (in OCaml: Gc.Memprof); no sizes of its heap "
+	       "(OCAMLRUNPARAM=v=0x400)";
 }
 
 const struct runtime runtime_ocaml = {
@@ -118,6 +292,8 @@ const struct runtime runtime_ocaml = {
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.recognise = recognise,
+	.locate = locate,
+	.field = field,
 	.returns = runtime_returns,
 	.note = note,
 	.kind_name = kind_name,
