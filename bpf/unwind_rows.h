@@ -30,7 +30,7 @@ enum unwind_cfa {
 	UNWIND_CFA_BX_DEREF = 7, /* word at rbx + cfa_offset, + cfa_add */
 	UNWIND_CFA_SP_DEREF_TWICE = 8, /* the word that the word at rsp + cfa_offset points to,
 					  + cfa_add: where OCaml's fibers begin */
-	UNWIND_CFA_SIGNAL = 128, /* flag: the caller was interrupted and did not call */
+	UNWIND_CFA_SIGNAL = 128,       /* flag: the caller was interrupted and did not call */
 };
 
 /* Where to find a register of the caller. */

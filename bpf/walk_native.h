@@ -20,8 +20,10 @@
  *
  * Nothing that is read is trusted. A frame must be aligned and lie above the previous one, so the
  * walk ends even on hostile memory. Only a signal may have interrupted code on any other stack, in
- * either direction; the depth limit bounds such steps. The outermost function is recognized by its
- * rule, or by a frame pointer or return address of 0. All other ends are marked STACK_USER_END.
+ * either direction, and code that keeps its stack pointer in rbx may have left its stack, as that
+ *of OCaml does to call C; the depth limit bounds such steps. The outermost function is recognized
+ *by its rule, or by a frame pointer or return address of 0. All other ends are marked
+ *STACK_USER_END.
  */
 #ifndef GCPROF_WALK_NATIVE_H
 #define GCPROF_WALK_NATIVE_H
@@ -98,6 +100,8 @@ static inline uint64_t walk_native_cfa(const struct walk_native *walk, struct wa
 	if (cfa < WALK_ADDRESS_MIN || cfa >= WALK_ADDRESS_END)
 		return 0;
 	if (walk->rule.cfa & UNWIND_CFA_SIGNAL)
+		return cfa;
+	if (kind == UNWIND_CFA_BX && cfa % 8 == 0)
 		return cfa;
 	return cfa > walk->sp && cfa % 8 == 0 ? cfa : 0;
 }

@@ -191,9 +191,10 @@ TEST(signal_frames_are_marked)
 
 TEST(fibers_of_ocaml_have_a_rule)
 {
-	/* CFA: 8 behind the word that the word at rsp + 56 points to; then behind that at rbx + 8 */
-	const uint8_t program[] = {0x0f, 8, 0x77, 56, 0x06, 0x23, 0, 0x06, 0x23,
-				   8,    0x44, 0x0f, 5, 0x73, 8, 0x06, 0x23, 8};
+	/* CFA: 8 behind the word that the word at rsp + 56 points to; then behind that at rbx + 8
+	 */
+	const uint8_t program[] = {0x0f, 8,    0x77, 56, 0x06, 0x23, 0,    0x06, 0x23,
+				   8,    0x44, 0x0f, 5,  0x73, 8,    0x06, 0x23, 8};
 	struct bytes_made made = {.size = 0};
 	struct seen seen;
 
