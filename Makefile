@@ -19,7 +19,7 @@
 #:   bench, bench-quick      measure gcprof, in 30 or 3 minutes; BENCH=NAME for one table
 #:   bench-peers             compare the collector with others
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
-#:   pythons                 unpack newer releases of Python for some slow tests
+#:   pythons, ocamls         unpack newer releases of Python, OCaml for some slow tests
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
 #:   soak-runtimes           Go and Java programs under recorders that come and go; SOAK=seconds
@@ -278,7 +278,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons kernels soak soak-runtimes siege
+.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls kernels soak soak-runtimes siege
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -351,8 +351,8 @@ bench-quick: all
 bench-peers: all
 	@tools/bench/peers $(O)
 
-pythons: setup
-	@tools/pythons $(O)
+pythons ocamls: setup
+	@tools/$@ $(O)
 
 kernels: all
 	@tools/kernels $(O)

@@ -103,6 +103,49 @@ holds_ocaml() { # LOG
 	holds '.gc.promoted_bytes > 100000'
 }
 
+# Each domain counts what it promotes until its work is done. It has its part in each stop, so pauses overlap.
+holds_domains() {
+	record -F 0 -- ./domains 500 2
+	holds ".gc.promoted_bytes / 8 / $(cat out) | . >= 1 and . < 1.02"
+	same heaps "$("$GCPROF" query --format csv "SELECT count(DISTINCT heap) FROM collections WHERE name = 'minor'" |
+		tail -n 1 | tr -d '\r')" 3
+	holds '.gc.unpaired | . == null or . == 0'
+	holds '.gc.any_ns > 0 and .gc.any_ns <= .duration_ns'
+	"$GCPROF" report | grep -F 'pauses of several threads overlap'
+}
+
+# Fibers have stacks of their own; each leads to that of its handler.
+holds_fibers() {
+	record -- ./effects 50000
+	holds '.stacks.complete > 0.8'
+	holds '.cpu.on_cpu_ns as $all | [.functions[] | {(.name): .cpu_total_ns}] | add |
+		[to_entries[] | select(.key | test("Effects.(inner|handle|outer)_"))] |
+		length == 3 and all(.value > 0.7 * $all)'
+}
+
+@test "long: other releases of OCaml" {
+	local folder
+	need_root
+	cp "$PROGRAMS"/{promote,domains,effects}.ml .
+	for folder in "$BUILD"/ocamls/*/; do
+		[ -x "$folder/ocamlopt" ] || skip 'there are none'
+		"$folder/ocamlopt" -version
+		for program in promote domains effects; do
+			"$folder/ocamlopt" $program.ml -o $program
+		done
+		strip promote domains
+		"$folder/ocamlc" promote.ml -o bytecode
+		export OCAMLRUNPARAM=v=0x440
+		record -F 0 -- ./promote 2000
+		holds_ocaml record.log
+		record -F 0 -- "$folder/usr/bin/ocamlrun" bytecode 2000
+		holds_ocaml record.log
+		unset OCAMLRUNPARAM
+		holds_domains
+		holds_fibers
+	done
+}
+
 # --- libgc, by Guile ---------------------------------------------------------------------------
 
 @test "Guile: collections and the size of the heap are those of gc-stats" {
