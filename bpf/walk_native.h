@@ -21,9 +21,9 @@
  * Nothing that is read is trusted. A frame must be aligned and lie above the previous one, so the
  * walk ends even on hostile memory. Only a signal may have interrupted code on any other stack, in
  * either direction, and code that keeps its stack pointer in rbx may have left its stack, as that
- *of OCaml does to call C; the depth limit bounds such steps. The outermost function is recognized
- *by its rule, or by a frame pointer or return address of 0. All other ends are marked
- *STACK_USER_END.
+ * of OCaml does to call C; the depth limit bounds such steps. The outermost function is recognized
+ * by its rule, or by a frame pointer or return address of 0. All other ends are marked
+ * STACK_USER_END.
  */
 #ifndef GCPROF_WALK_NATIVE_H
 #define GCPROF_WALK_NATIVE_H
