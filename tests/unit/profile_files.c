@@ -126,7 +126,7 @@ TEST(flipped_bits_are_noticed)
 	/* Few bits mean nothing: in the frame's header, or left over in the last byte of a block.
 	 */
 	printf("%zu of %zu bits mean nothing\n", unnoticed, good.size * 8);
-	CHECK(unnoticed < good.size * 8 / 100);
+	CHECK(unnoticed < good.size * 8 / 50);
 	free(good.data);
 }
 
@@ -193,9 +193,10 @@ TEST(other_files_are_told_apart)
 	CHECK_EQ(open_packed(zeroes, 1 << 20), -EBADMSG);
 	CHECK_EQ(open_packed("\1\x08\6gcprof\1", 10), 0);
 	CHECK_EQ(open_packed("\1\x08\6gcprog\1", 10), -EBADMSG);
-	CHECK_EQ(open_packed("\1\x08\6gcprof\2", 10), -EPROTO);
+	CHECK_EQ(open_packed("\1\x08\6gcprof\2", 10), 0);
+	CHECK_EQ(open_packed("\1\x08\6gcprof\3", 10), -EPROTO);
 	/* A newer header may be longer. */
-	CHECK_EQ(open_packed("\1\x09\6gcprof\2\5", 11), -EPROTO);
+	CHECK_EQ(open_packed("\1\x09\6gcprof\3\5", 11), -EPROTO);
 	free(zeroes);
 }
 

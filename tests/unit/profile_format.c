@@ -10,8 +10,9 @@
 #include "profile_make.h"
 
 #define FORMAT_FILE   "userspace/profile/FORMAT.md"
-#define GOLDEN_FILE   "tests/golden/version1.gcprof"
-#define GOLDEN_OUTPUT "tests/golden/version1.jsonl"
+#define VERSION       2 /* the current one */
+#define GOLDEN_FILE   "tests/golden/version%d.gcprof"
+#define GOLDEN_OUTPUT "tests/golden/version%d.jsonl"
 
 /* A whole file as a string that ends with a zero. */
 static char *read_file(const char *path, size_t *size)
@@ -65,7 +66,7 @@ TEST(format_names_every_record_and_field)
 /* The type of a field as FORMAT.md gives it, behind its name. */
 TEST(format_gives_the_type_of_every_field)
 {
-	static const char *const types[] = {"", " INT", " TIME", " DELTA", " BYTES"};
+	static const char *const types[] = {"", " INT", " TIME", " DELTA", " BACK", " BYTES"};
 	size_t size;
 	char *format = read_file(FORMAT_FILE, &size);
 
@@ -162,8 +163,8 @@ TEST(example_of_the_format_reads_as_it_says)
 	free(format);
 }
 
-/* Some of every record that version 1 has, the same each time. */
-static void write_golden(void)
+/* Some of every record that the current version has, the same each time. */
+static void write_golden(const char *path)
 {
 	static const char text[EXTREME_TEXT] = "text with \xc3\xa4, \" and \xff, then zeroes";
 	struct profile_writer *writer;
@@ -171,7 +172,7 @@ static void write_golden(void)
 	struct record record;
 	struct sink *sink;
 
-	CHECK_EQ(sink_file_create(GOLDEN_FILE, &sink), 0);
+	CHECK_EQ(sink_file_create(path, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &writer), 0);
 	for (int round = 0; round < 3; round++) {
 		for (unsigned kind = RECORD_meta; kind < RECORD_CODES; kind++) {
@@ -185,7 +186,7 @@ static void write_golden(void)
 	CHECK_EQ(profile_writer_close(writer), 0);
 }
 
-static char *golden_as_json(void)
+static char *golden_as_json(const char *path)
 {
 	struct profile_reader *reader;
 	struct source *source;
@@ -194,7 +195,7 @@ static char *golden_as_json(void)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	CHECK_EQ(source_file_open(GOLDEN_FILE, &source), 0);
+	CHECK_EQ(source_file_open(path, &source), 0);
 	CHECK_EQ(profile_reader_open(source, &reader), 0);
 	while (profile_reader_next(reader, &record) > 0) {
 		record_json(out, &record);
@@ -205,32 +206,44 @@ static char *golden_as_json(void)
 	return text;
 }
 
-/* GCPROF_WRITE_GOLDEN=1 makes the files anew: only when a version is born. */
-TEST(golden_file_reads_as_it_always_did)
+/* GCPROF_WRITE_GOLDEN=1 makes the files of the current version: only when it is born. */
+static void make_golden(const char *path, const char *output)
 {
-	char *now, *then;
-	size_t size;
+	FILE *file = fopen(output, "w");
+	char *now;
 
-	if (getenv("GCPROF_WRITE_GOLDEN")) {
-		FILE *file = fopen(GOLDEN_OUTPUT, "w");
-
-		write_golden();
-		now = golden_as_json();
-		fputs(now, file);
-		fclose(file);
-		free(now);
-	}
-	now = golden_as_json();
-	then = read_file(GOLDEN_OUTPUT, &size);
-	for (char *a = now, *b = then; *b; a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1) {
-		/* Without the brace at the end: a record may have got fields since. */
-		size_t same = strcspn(b, "\n") - 1;
-
-		if (strncmp(a, b, same) != 0 || (a[same] != '}' && a[same] != ','))
-			test_fail(__FILE__, __LINE__, "not as it was: %.*s", (int)strcspn(a, "\n"),
-				  a);
-	}
-	CHECK(size > 1000);
+	if (!file)
+		abort();
+	write_golden(path);
+	now = golden_as_json(path);
+	fputs(now, file);
+	fclose(file);
 	free(now);
-	free(then);
+}
+
+TEST(golden_files_read_as_they_always_did)
+{
+	for (int version = 1; version <= VERSION; version++) {
+		char path[64], output[64], *now, *then;
+		size_t size;
+
+		snprintf(path, sizeof(path), GOLDEN_FILE, version);
+		snprintf(output, sizeof(output), GOLDEN_OUTPUT, version);
+		if (version == VERSION && getenv("GCPROF_WRITE_GOLDEN"))
+			make_golden(path, output);
+		now = golden_as_json(path);
+		then = read_file(output, &size);
+		for (char *a = now, *b = then; *b;
+		     a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1) {
+			/* Without the brace at the end: a record may have got fields since. */
+			size_t same = strcspn(b, "\n") - 1;
+
+			if (strncmp(a, b, same) != 0 || (a[same] != '}' && a[same] != ','))
+				test_fail(__FILE__, __LINE__, "not as it was: %.*s",
+					  (int)strcspn(a, "\n"), a);
+		}
+		CHECK(size > 1000);
+		free(now);
+		free(then);
+	}
 }

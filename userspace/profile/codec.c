@@ -11,12 +11,16 @@
 #define INT(in_, name_, doc_)      +1
 #define TIME(in_, name_, doc_)     +1
 #define DELTA(in_, name_, doc_)    +1
+#define BACK(in_, name_, doc_)     +1
 #define BYTES(in_, name_, doc_)    +1
 #define END_RECORD(name_) \
 	}                 \
 	;                 \
 	_Static_assert((int)COUNT_##name_ <= CODEC_FIELDS_MAX, "raise CODEC_FIELDS_MAX");
 #include "records.def"
+
+/* The fields of a stack in version 1. */
+static const enum field_kind version1_stack[] = {FIELD_UINT, FIELD_DELTA, FIELD_UINT};
 
 void codec_reset(struct codec *codec, uint64_t time)
 {
@@ -41,7 +45,7 @@ static struct bytes get_bytes(const struct record *record, const struct field_in
 }
 
 /* Readers treat a missing number as 0 and missing bytes as empty, so these can be omitted at the
- * end. TIME and DELTA fields are differences and must be present. */
+ * end. The other fields are differences and must be present. */
 static bool is_implied(const struct record *record, const struct field_info *field)
 {
 	switch (field->kind) {
@@ -79,7 +83,7 @@ static int measure(const struct record *record, const struct record_info *info, 
 static uint8_t *encode_field(struct codec *codec, const struct record *record, size_t i,
 			     uint8_t *at)
 {
-	const struct field_info *field = &record_info(record->kind)->fields[i];
+	const struct field_info *fields = record_info(record->kind)->fields, *field = &fields[i];
 	uint64_t *previous = &codec->previous[record->kind][i];
 	struct bytes bytes;
 	uint64_t value;
@@ -96,6 +100,8 @@ static uint8_t *encode_field(struct codec *codec, const struct record *record, s
 		return varint_put(at, value);
 	if (field->kind == FIELD_INT)
 		return varint_put(at, zigzag_fold(value));
+	if (field->kind == FIELD_BACK)
+		return varint_put(at, get_number(record, &fields[0]) - value);
 	if (field->kind == FIELD_TIME)
 		previous = &codec->time;
 	at = varint_put(at, zigzag_fold(value - *previous));
@@ -139,16 +145,20 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
 }
 
 /* The value of a number field as it is stored, made absolute. */
-static uint64_t resolve(struct codec *codec, unsigned code, size_t i, enum field_kind kind,
-			uint64_t raw)
+static uint64_t resolve(struct codec *codec, const struct record *record, size_t i, uint64_t raw)
 {
-	switch (kind) {
+	const struct field_info *fields = record_info(record->kind)->fields;
+	bool old = codec->version1 && record->kind == RECORD_stack;
+
+	switch (old ? version1_stack[i] : fields[i].kind) {
 	case FIELD_INT:
 		return zigzag_unfold(raw);
 	case FIELD_TIME:
 		return codec->time += zigzag_unfold(raw);
 	case FIELD_DELTA:
-		return codec->previous[code][i] += zigzag_unfold(raw);
+		return codec->previous[record->kind][i] += zigzag_unfold(raw);
+	case FIELD_BACK:
+		return get_number(record, &fields[0]) - raw;
 	default:
 		return raw;
 	}
@@ -176,8 +186,7 @@ int codec_decode(struct codec *codec, unsigned code, struct cursor payload, stru
 				return -EBADMSG;
 			*(struct bytes *)(void *)to = (struct bytes){(const char *)data, value};
 		} else {
-			*(uint64_t *)(void *)to =
-				there ? resolve(codec, code, i, field->kind, value) : 0;
+			*(uint64_t *)(void *)to = there ? resolve(codec, record, i, value) : 0;
 		}
 	}
 	return 0;

@@ -20,7 +20,7 @@
 #define HEADER_MIN    18 /* bytes that zstd needs for a frame's content size */
 #define HEADER_FRAME  64 /* a shorter file may be a truncated profile */
 #define FORMAT_MAGIC  "gcprof"
-#define FORMAT_NUMBER 1
+#define FORMAT_NUMBER 2
 
 enum frame_result { FRAME_OK, FRAME_END, FRAME_TORN, FRAME_BAD };
 
@@ -183,6 +183,7 @@ static bool fits(struct profile_reader *reader, const struct record *record)
 		return false;
 	reader->chunk_next++;
 	codec_reset(reader->codec, record->chunk.time);
+	reader->codec->version1 = reader->status.version < 2;
 	return true;
 }
 

@@ -27,14 +27,15 @@ unsigned record_stream(enum record_kind kind)
 #define RECORD(code_, name_, doc_) static const struct field_info fields_##name_[] = {
 #define FIELD(kind_, in_, name_, doc_, to_, time_) \
 	{#name_, kind_, offsetof(struct record, in_.name_), doc_, REF_##to_, time_},
-#define UINT(in_, name_, doc_)           FIELD(FIELD_UINT, in_, name_, doc_, none, false)
-#define INT(in_, name_, doc_)            FIELD(FIELD_INT, in_, name_, doc_, none, false)
-#define TIME(in_, name_, doc_)           FIELD(FIELD_TIME, in_, name_, doc_, none, true)
-#define DELTA(in_, name_, doc_)          FIELD(FIELD_DELTA, in_, name_, doc_, none, false)
-#define WHEN(in_, name_, doc_)           FIELD(FIELD_DELTA, in_, name_, doc_, none, true)
-#define BYTES(in_, name_, doc_)          FIELD(FIELD_BYTES, in_, name_, doc_, none, false)
-#define REF(in_, name_, to_, doc_)       FIELD(FIELD_UINT, in_, name_, doc_, to_, false)
-#define REF_DELTA(in_, name_, to_, doc_) FIELD(FIELD_DELTA, in_, name_, doc_, to_, false)
+#define UINT(in_, name_, doc_)          FIELD(FIELD_UINT, in_, name_, doc_, none, false)
+#define INT(in_, name_, doc_)           FIELD(FIELD_INT, in_, name_, doc_, none, false)
+#define TIME(in_, name_, doc_)          FIELD(FIELD_TIME, in_, name_, doc_, none, true)
+#define DELTA(in_, name_, doc_)         FIELD(FIELD_DELTA, in_, name_, doc_, none, false)
+#define WHEN(in_, name_, doc_)          FIELD(FIELD_DELTA, in_, name_, doc_, none, true)
+#define BACK(in_, name_, doc_)          FIELD(FIELD_BACK, in_, name_, doc_, none, false)
+#define BYTES(in_, name_, doc_)         FIELD(FIELD_BYTES, in_, name_, doc_, none, false)
+#define REF(in_, name_, to_, doc_)      FIELD(FIELD_UINT, in_, name_, doc_, to_, false)
+#define REF_BACK(in_, name_, to_, doc_) FIELD(FIELD_BACK, in_, name_, doc_, to_, false)
 #define END_RECORD(name_) \
 	}                 \
 	;

@@ -33,6 +33,7 @@ enum record_kind {
 #define INT(record, field, doc)   int64_t field;
 #define TIME(record, field, doc)  uint64_t field;
 #define DELTA(record, field, doc) uint64_t field;
+#define BACK(record, field, doc)  uint64_t field;
 #define BYTES(record, field, doc) struct bytes field;
 #define END_RECORD(name) \
 	}                \
@@ -48,7 +49,7 @@ struct record {
 	};
 };
 
-enum field_kind { FIELD_UINT, FIELD_INT, FIELD_TIME, FIELD_DELTA, FIELD_BYTES };
+enum field_kind { FIELD_UINT, FIELD_INT, FIELD_TIME, FIELD_DELTA, FIELD_BACK, FIELD_BYTES };
 
 /* What a field's id refers to; frames of all kinds share one range. */
 enum record_ref {
