@@ -419,11 +419,11 @@ TEST(report_text_says_why_samples_came_less_often)
 }
 
 /* A runtime without probes, and two providers whose samples have these periods; 0: none. */
-static void check_periods(const uint64_t periods[3], const char *expected)
+static void check_periods(const uint64_t periods[3], const char *last, const char *expected)
 {
 	/* The runtime was found after the first provider. */
 	static const uint64_t places[3] = {1, 0, 2}, providers[3] = {0, 1, 3};
-	static const char *const names[3] = {"go", "agent", "toy"};
+	const char *const names[3] = {"go", "agent", last};
 	struct report_options options = {.width = 100};
 	struct synthetic synthetic;
 	struct model *model;
@@ -454,13 +454,19 @@ static void check_periods(const uint64_t periods[3], const char *expected)
 
 TEST(report_text_gives_the_period_of_each_provider)
 {
-	check_periods((uint64_t[]){4096, 1024, 2048}, "an allocation sample every 4.00 KiB (go) or "
-						      "1.00 KiB (agent) or 2.00 KiB (toy), at\n"
-						      "  times every 6.00 KiB\n");
-	check_periods((uint64_t[]){0, 1024, 2048},
+	check_periods((uint64_t[]){4096, 1024, 2048}, "toy",
+		      "an allocation sample every 4.00 KiB (go) or "
+		      "1.00 KiB (agent) or 2.00 KiB (toy), at\n"
+		      "  times every 6.00 KiB\n");
+	check_periods((uint64_t[]){0, 1024, 2048}, "toy",
 		      "every 1.00 KiB (agent) or 2.00 KiB (toy), at times every\n  6.00 KiB\n");
-	check_periods((uint64_t[]){0, 0, 512}, "every 512 B, at times every 1.50 KiB\n");
-	check_periods((uint64_t[]){512, 512, 512}, "every 512 B, at times every 1.50 KiB\n");
+	check_periods((uint64_t[]){0, 0, 512}, "toy", "every 512 B, at times every 1.50 KiB\n");
+	check_periods((uint64_t[]){512, 512, 512}, "toy", "every 512 B, at times every 1.50 KiB\n");
+	/* Of the same name, as in two processes of which another recorder attached to one. */
+	check_periods((uint64_t[]){4096, 1024, 2048}, "agent",
+		      "every 4.00 KiB (go) or 1.00 KiB to 2.00 KiB (agent), at");
+	check_periods((uint64_t[]){0, 2048, 1024}, "agent",
+		      "every 1.00 KiB to 2.00 KiB, at times every 6.00 KiB\n");
 }
 
 /* A name that was announced to an earlier recorder only. */

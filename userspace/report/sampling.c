@@ -8,56 +8,88 @@
 
 enum { PERIODS_SHOWN = 4 };
 
-/* Whether an earlier runtime has the same period, and the same name if `name`. */
-static bool is_repeated(const struct model *model, size_t runtime, bool name)
-{
-	const struct model_runtime *row = &model->runtimes[runtime];
+/* Periods of the providers of one name: those of several processes may differ. */
+struct span {
+	uint64_t least, most;
+	bool is_first; /* no earlier provider has the name */
+};
 
-	for (size_t i = 0; i < runtime; i++)
-		if (model->runtimes[i].period &&
-		    strcmp(unit_bytes((double)model->runtimes[i].period).text,
-			   unit_bytes((double)row->period).text) == 0 &&
-		    (!name || strcmp(model->runtimes[i].name, row->name) == 0))
-			return true;
-	return false;
+static struct span span_of(const struct model *model, size_t provider)
+{
+	const struct model_runtime *rows = model->runtimes;
+	struct span span = {rows[provider].period, rows[provider].period,
+			    rows[provider].period != 0};
+
+	for (size_t i = 0; i < model->n_runtimes; i++) {
+		if (!rows[i].period || strcmp(rows[i].name, rows[provider].name) != 0)
+			continue;
+		span.is_first &= i >= provider;
+		span.least = rows[i].period < span.least ? rows[i].period : span.least;
+		span.most = rows[i].period > span.most ? rows[i].period : span.most;
+	}
+	return span;
 }
 
-/* "512 KiB (gcprof-malloc) or 32.0 KiB (toy)"; without names if there is one period. Returns the
- * longest. */
+/* Do they read the same? */
+static bool is_alike(uint64_t a, uint64_t b)
+{
+	return strcmp(unit_bytes((double)a).text, unit_bytes((double)b).text) == 0;
+}
+
+/* "32.0 KiB", or "32.0 KiB to 512 KiB" */
+static size_t put_span(char *out, size_t size, uint64_t least, uint64_t most)
+{
+	return (size_t)snprintf(out, size, "%s%s%s", unit_bytes((double)least).text,
+				is_alike(least, most) ? "" : " to ",
+				is_alike(least, most) ? "" : unit_bytes((double)most).text);
+}
+
+/* "512 KiB (gcprof-malloc) or 32.0 KiB (toy)"; without names if all are alike, or there is one.
+ * Returns the longest. */
 static uint64_t describe_periods(const struct model *model, char *out, size_t size)
 {
-	uint64_t most = model->alloc.period;
-	size_t used, n = 0, periods = 0;
+	struct span all = {UINT64_MAX, 0, false};
+	size_t used = 0, n = 0, names = 0;
 
-	/* The first period that was announced may be that of a provider without samples. */
 	for (size_t i = 0; i < model->n_runtimes; i++) {
-		periods += model->runtimes[i].period && !is_repeated(model, i, false);
-		if (model->runtimes[i].period && model->runtimes[i].period < most)
-			most = model->runtimes[i].period;
-	}
-	used = (size_t)snprintf(out, size, "%s", unit_bytes((double)most).text);
-	for (size_t i = 0; periods > 1 && i < model->n_runtimes && n <= PERIODS_SHOWN; i++) {
-		const struct model_runtime *row = &model->runtimes[i];
+		struct span span = span_of(model, i);
 
-		if (!row->period || is_repeated(model, i, true))
-			continue;
-		used = n ? used : 0;
-		most = row->period > most ? row->period : most;
-		if (n++ == PERIODS_SHOWN)
-			snprintf(out + used, size - used, " ...");
-		else
-			used += (size_t)snprintf(out + used, size - used, "%s%s (%.30s)",
-						 n > 1 ? " or " : "",
-						 unit_bytes((double)row->period).text, row->name);
+		names += span.is_first;
+		if (span.least && span.least < all.least)
+			all.least = span.least;
+		all.most = span.most > all.most ? span.most : all.most;
 	}
-	return most;
+	if (is_alike(all.least, all.most) || !names) {
+		/* The first period that was announced may be that of a provider without samples. */
+		all.most = model->alloc.period < all.least ? model->alloc.period : all.least;
+		all.least = all.most;
+	}
+	if (names < 2 || is_alike(all.least, all.most)) {
+		put_span(out, size, all.least, all.most);
+		return all.most;
+	}
+	for (size_t i = 0; i < model->n_runtimes && n <= PERIODS_SHOWN; i++) {
+		struct span span = span_of(model, i);
+
+		if (!span.is_first)
+			continue;
+		if (n++ == PERIODS_SHOWN) {
+			snprintf(out + used, size - used, " ...");
+			break;
+		}
+		used += (size_t)snprintf(out + used, size - used, "%s", n > 1 ? " or " : "");
+		used += put_span(out + used, size - used, span.least, span.most);
+		used += (size_t)snprintf(out + used, size - used, " (%.30s)",
+					 model->runtimes[i].name);
+	}
+	return all.most;
 }
 
 void section_sampling(const struct section *section)
 {
 	const struct model_alloc *alloc = &section->model->alloc;
 	const struct model_cpu *cpu = &section->model->cpu;
-	char periods[PERIODS_SHOWN * 64];
+	char periods[PERIODS_SHOWN * 96];
 	uint64_t most;
 	char timer[80] = "no timer", rarely[80] = " on average";
 
@@ -70,8 +102,7 @@ void section_sampling(const struct section *section)
 		return;
 	}
 	most = describe_periods(section->model, periods, sizeof(periods));
-	if (alloc->period_max > most &&
-	    strcmp(unit_bytes((double)alloc->period_max).text, unit_bytes((double)most).text) != 0)
+	if (alloc->period_max > most && !is_alike(alloc->period_max, most))
 		snprintf(rarely, sizeof(rarely), ", at times every %s%s",
 			 unit_bytes((double)alloc->period_max).text,
 			 alloc->period_changes ? " to limit the cost" : "");
