@@ -40,7 +40,8 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 
 	if (!room || !scratch ||
 	    bpf_probe_read_user(room->head, sizeof(room->head),
-				(const void *)(text + CPYTHON_LENGTH)))
+				(const void *)(text + scratch->cpython.layout.at[CPYTHON_TYPE] +
+					       CPYTHON_LENGTH)))
 		return 0;
 	state = (uint32_t)room->head[2];
 	room->width = state >> CPYTHON_TEXT_WIDTH & 7;
@@ -52,12 +53,16 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 }
 
 /* Appends a Python bytes object. */
-__noinline uint32_t bytecode_table(struct bytecode_room *room, uint64_t table)
+__noinline uint32_t bytecode_table(struct bytecode_room *room, const struct scratch *scratch,
+				   uint64_t table)
 {
 	uint32_t bytes, to;
 
-	if (!room || bpf_probe_read_user(room->head, sizeof(room->head[0]),
-					 (const void *)(table + CPYTHON_LENGTH)))
+	if (!room || !scratch)
+		return 0;
+	table += scratch->cpython.layout.at[CPYTHON_TYPE];
+	if (bpf_probe_read_user(room->head, sizeof(room->head[0]),
+				(const void *)(table + CPYTHON_LENGTH)))
 		return 0;
 	bytes = room->head[0] < BYTECODE_TABLE_MAX ? (uint32_t)room->head[0]
 						   : BYTECODE_TABLE_MAX - 1;
@@ -82,7 +87,8 @@ static __always_inline void bytecode_fill_python(struct bytecode_room *room,
 	event->name_width = room->width;
 	event->file_size = bytecode_text(room, scratch, cpython_code_part(walk, CPYTHON_CODE_FILE));
 	event->file_width = room->width;
-	event->table_size = bytecode_table(room, cpython_code_part(walk, CPYTHON_CODE_TABLE));
+	event->table_size =
+		bytecode_table(room, scratch, cpython_code_part(walk, CPYTHON_CODE_TABLE));
 }
 
 /* Appends the characters of a V8 string; nothing if it is not a string. */

@@ -30,6 +30,7 @@ enum cpython_item {
 	CPYTHON_CODE_NAME,
 	CPYTHON_CODE_TABLE,    /* the line table */
 	CPYTHON_CODE_BYTECODE, /* the instructions begin here */
+	CPYTHON_TYPE,          /* in all objects; what precedes it counts references */
 	CPYTHON_TEXT_ASCII,    /* characters of an ASCII string */
 	CPYTHON_TEXT_WIDE,     /* characters of other strings */
 	CPYTHON_ITEMS
@@ -40,16 +41,15 @@ enum cpython_item {
 
 /* How much of a frame and of a code object the walker reads. */
 #define CPYTHON_FRAME_WORDS 10
-#define CPYTHON_CODE_WORDS  18
+#define CPYTHON_CODE_WORDS  20
 
-/* Offsets that are the same in all versions. */
-#define CPYTHON_TYPE          8  /* in all objects */
-#define CPYTHON_LENGTH        16 /* in strings and bytes objects */
-#define CPYTHON_TEXT_STATE    32 /* bits 2 to 4: bytes per character; 5: compact; 6: ASCII */
+/* Offsets from the type on, which are the same in all versions. */
+#define CPYTHON_LENGTH        8  /* in strings and bytes objects */
+#define CPYTHON_TEXT_STATE    24 /* bits 2 to 4: bytes per character; 5: compact; 6: ASCII */
 #define CPYTHON_TEXT_WIDTH    2
 #define CPYTHON_TEXT_COMPACT  5
 #define CPYTHON_TEXT_IS_ASCII 6
-#define CPYTHON_BYTES         32 /* first byte of a bytes object */
+#define CPYTHON_BYTES         24 /* first byte of a bytes object */
 
 /* All 0: the file has no interpreter, or an unknown version. */
 struct cpython_layout {

@@ -169,8 +169,7 @@ static inline int cpython_function(struct walk_cpython *walk)
 	walk->code = cpython_frame_part(walk, CPYTHON_FRAME_CODE) & ~UINT64_C(7);
 	if (!walk->code ||
 	    cpython_read(walk->code_words, CPYTHON_CODE_WORDS * sizeof(uint64_t), walk->code) ||
-	    walk->code_words[CPYTHON_TYPE / sizeof(uint64_t)] !=
-		    walk->bias + walk->layout.code_type)
+	    cpython_code_part(walk, CPYTHON_TYPE) != walk->bias + walk->layout.code_type)
 		return 0;
 	begin = walk->code + walk->layout.at[CPYTHON_CODE_BYTECODE];
 	walk->instruction = cpython_frame_part(walk, CPYTHON_FRAME_INSTRUCTION);

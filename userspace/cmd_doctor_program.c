@@ -184,13 +184,14 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 	records = streams_of(file);
 	if (unsampled)
 		json_object_set_new(records, SAMPLES_KEY, json_false());
-	json_array_append_new(
-		preview->found,
-		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?}", "path", path,
-			  "runtime", runtime->name, "version", facts.version, "records", records,
-			  "writes", writes_of(file), "missing",
-			  facts.missing[0] ? facts.missing : NULL, UNSAMPLED_KEY, unsampled, "note",
-			  runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY, runtime->agent));
+	json_array_append_new(preview->found,
+			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?}", "path",
+					path, "runtime", runtime->name, "version", facts.version,
+					"records", records, "writes", writes_of(file), "missing",
+					facts.missing[0] ? facts.missing : NULL, UNSAMPLED_KEY,
+					unsampled, "note",
+					runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY,
+					facts.no_agent ? NULL : runtime->agent));
 }
 
 static void add_library(void *context, const char *path, int fd)

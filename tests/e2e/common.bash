@@ -42,10 +42,12 @@ requests() { # PID
 	echo "$(memory "$1" $((control + 12)) 4) $(memory "$1" $((control + 32)) 384)"
 }
 
-# The interpreters of other releases of Python, from 3.MINOR on: pyenv's, and those of make pythons.
+# The interpreters of other releases of Python, from 3.MINOR on: pyenv's, and those of make pythons, of which
+# the last has no global lock.
 other_pythons() { # MINOR
 	local python minor
-	for python in ~/.pyenv/versions/3.*/bin/python3 "$BUILD"/pythons/usr/bin/python3.1[4-9]; do
+	for python in ~/.pyenv/versions/3.*/bin/python3 "$BUILD"/pythons/usr/bin/python3.1[4-9] \
+		"$BUILD"/pythons/free/bin/python3.13t; do
 		[ -x "$python" ] || continue
 		minor=$("$python" -c 'import sys; print(sys.version_info[1])')
 		[ "$minor" -lt "$1" ] || echo "$python"

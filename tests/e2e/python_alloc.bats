@@ -275,6 +275,14 @@ while True: make_dying(1000)' "$(dirname "$OBJECTS")" &
 	[ "${#others[@]}" -gt 0 ] || skip 'there are none'
 	for other in "${others[@]}"; do
 		echo "$other"
+		if ! "$GCPROF" doctor --json "$other" | jq -e '.[0].agent'; then
+			record --agent python -- "$other" -c 'print(1)'
+			same output "$(cat out)" 1
+			"$GCPROF" report >report.txt
+			grep -F 'allocations cannot be sampled without a global lock' report.txt
+			grep -F 'gcprof-python did not sample the allocations' report.txt
+			continue
+		fi
 		objects "$other" "$OBJECTS" 25000
 		right_types 1
 		right_ends

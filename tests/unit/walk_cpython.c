@@ -34,7 +34,7 @@ static void make_interpreter(bool owned)
 		[CPYTHON_FRAME_ENTRY] = 68,     [CPYTHON_FRAME_OWNER] = 69,
 		[CPYTHON_CODE_LINE] = 72,       [CPYTHON_CODE_FILE] = 112,
 		[CPYTHON_CODE_NAME] = 128,      [CPYTHON_CODE_TABLE] = 136,
-		[CPYTHON_CODE_BYTECODE] = 184,
+		[CPYTHON_CODE_BYTECODE] = 184,  [CPYTHON_TYPE] = 8,
 	};
 
 	memset(words, 0, sizeof(words));

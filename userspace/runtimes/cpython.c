@@ -45,12 +45,15 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-#define WITH_AGENT "allocations are sampled with --agent python"
-#define VERSIONS   "its functions are known of 3.11 to 3.15 with a global lock"
+#define WITH_AGENT  "allocations are sampled with --agent python"
+#define NO_AGENT    "allocations cannot be sampled without a global lock"
+#define VERSIONS    "its functions are known of 3.11 to 3.15 with a global lock, and of 3.13 without"
+#define COLLECTIONS "collections only if it was built --with-dtrace"
 
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	out->has_frames = cpython_layout_of(file, &out->cpython);
+	out->no_agent = cpython_is_free_threaded(file);
 	if (!out->has_frames)
 		snprintf(out->missing, sizeof(out->missing), VERSIONS);
 }
@@ -58,10 +61,11 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 static const char *note(const struct runtime_facts *facts)
 {
 	if (!facts->has_frames)
-		return WITH_AGENT "; " VERSIONS;
+		return facts->no_agent ? NO_AGENT "; " VERSIONS : WITH_AGENT "; " VERSIONS;
 	/* Some place was not found. */
-	return facts->missing[0] ? WITH_AGENT "; collections only if it was built --with-dtrace"
-				 : WITH_AGENT;
+	if (facts->missing[0])
+		return facts->no_agent ? NO_AGENT "; " COLLECTIONS : WITH_AGENT "; " COLLECTIONS;
+	return facts->no_agent ? NO_AGENT : WITH_AGENT;
 }
 
 static const char *kind_name(const struct runtime_facts *facts, uint64_t generation,

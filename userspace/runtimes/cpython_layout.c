@@ -14,6 +14,9 @@
 
 #define WORD sizeof(uint64_t)
 
+/* What precedes the type of an object; without a global lock, each thread counts its references. */
+enum { HEADER = 8, HEADER_FREE = 24 };
+
 struct row {
 	uint32_t version; /* the first two numbers, one byte each */
 	uint16_t at[CPYTHON_ITEMS];
@@ -41,6 +44,7 @@ static const struct row rows[] = {
 	  [CPYTHON_CODE_NAME] = 128,
 	  [CPYTHON_CODE_TABLE] = 136,
 	  [CPYTHON_CODE_BYTECODE] = 184,
+	  [CPYTHON_TYPE] = HEADER,
 	  [CPYTHON_TEXT_ASCII] = 48,
 	  [CPYTHON_TEXT_WIDE] = 72}},
 	{0x030c,
@@ -64,6 +68,7 @@ static const struct row rows[] = {
 	  [CPYTHON_CODE_NAME] = 128,
 	  [CPYTHON_CODE_TABLE] = 136,
 	  [CPYTHON_CODE_BYTECODE] = 192,
+	  [CPYTHON_TYPE] = HEADER,
 	  [CPYTHON_TEXT_ASCII] = 40,
 	  [CPYTHON_TEXT_WIDE] = 56}},
 };
@@ -73,9 +78,12 @@ enum { COOKIE, VERSION, FREE_THREADED };
 /* Positions in the table, in words; 0: none. */
 static const struct positions {
 	struct row row;
-	/* The offset of the type in objects, of the length in bytes objects, and of the state in
-	 * strings; the next word belongs to the same object. */
-	uint8_t type, bytes, text;
+	/* The offset of the length in bytes objects, and of the state in strings; the next word
+	 * belongs to the same object. */
+	uint8_t bytes, text;
+	/* Builds without a global lock are known, too. Since 3.14 each of their threads runs a copy
+	 * of a function's instructions. */
+	bool free_threaded;
 } tables[] = {
 	{{0x030d,
 	  {[CPYTHON_INTERPRETERS] = 5,
@@ -93,10 +101,11 @@ static const struct positions {
 	   [CPYTHON_CODE_NAME] = 37,
 	   [CPYTHON_CODE_TABLE] = 38,
 	   [CPYTHON_CODE_BYTECODE] = 43,
+	   [CPYTHON_TYPE] = 45,
 	   [CPYTHON_TEXT_ASCII] = 70}},
-	 .type = 45,
 	 .bytes = 65,
-	 .text = 68},
+	 .text = 68,
+	 .free_threaded = true},
 	{{0x030e,
 	  {[CPYTHON_INTERPRETERS] = 5,
 	   [CPYTHON_INTERPRETER_NEXT] = 8,
@@ -113,8 +122,8 @@ static const struct positions {
 	   [CPYTHON_CODE_NAME] = 42,
 	   [CPYTHON_CODE_TABLE] = 43,
 	   [CPYTHON_CODE_BYTECODE] = 48,
+	   [CPYTHON_TYPE] = 51,
 	   [CPYTHON_TEXT_ASCII] = 80}},
-	 .type = 51,
 	 .bytes = 75,
 	 .text = 78},
 	{{0x030f,
@@ -134,8 +143,8 @@ static const struct positions {
 	   [CPYTHON_CODE_NAME] = 50,
 	   [CPYTHON_CODE_TABLE] = 51,
 	   [CPYTHON_CODE_BYTECODE] = 56,
+	   [CPYTHON_TYPE] = 59,
 	   [CPYTHON_TEXT_ASCII] = 92}},
-	 .type = 59,
 	 .bytes = 87,
 	 .text = 90},
 };
@@ -173,10 +182,15 @@ static bool take(const uint64_t *table, const struct positions *from, struct cpy
 /* Does the table describe a supported build of this version? */
 static bool matches(const uint64_t *table, const struct positions *from)
 {
+	const uint64_t type = table[FREE_THREADED] ? HEADER_FREE : HEADER;
+
 	return !memcmp(table, "xdebugpy", WORD) && table[VERSION] >> 16 == from->row.version &&
-	       !table[FREE_THREADED] && table[from->type] == CPYTHON_TYPE &&
-	       table[from->bytes] == CPYTHON_LENGTH && table[from->bytes + 1] == CPYTHON_BYTES &&
-	       table[from->text] == CPYTHON_TEXT_STATE && table[from->text + 1] == CPYTHON_LENGTH;
+	       (!table[FREE_THREADED] || from->free_threaded) &&
+	       table[from->row.at[CPYTHON_TYPE]] == type &&
+	       table[from->bytes] == type + CPYTHON_LENGTH &&
+	       table[from->bytes + 1] == type + CPYTHON_BYTES &&
+	       table[from->text] == type + CPYTHON_TEXT_STATE &&
+	       table[from->text + 1] == type + CPYTHON_LENGTH;
 }
 
 static bool from_table(const uint64_t *table, const struct positions *from,
@@ -205,6 +219,15 @@ bool cpython_offsets(uint32_t version, const uint64_t table[CPYTHON_TABLE],
 		if (tables[i].row.version == version >> 16)
 			return from_table(table, &tables[i], out);
 	return false;
+}
+
+bool cpython_is_free_threaded(struct runtime_file *file)
+{
+	uint64_t table[FREE_THREADED + 1], at;
+
+	return runtime_exported(file, "_PyRuntime", &at) &&
+	       runtime_read(file, at, table, sizeof(table)) && !memcmp(table, "xdebugpy", WORD) &&
+	       table[FREE_THREADED];
 }
 
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out)

@@ -22,6 +22,9 @@ bool cpython_version(struct runtime_file *file, uint32_t *version);
 bool cpython_offsets(uint32_t version, const uint64_t table[CPYTHON_TABLE],
 		     struct cpython_layout *out);
 
+/* Is it an interpreter without a global lock, of 3.13 or later? */
+bool cpython_is_free_threaded(struct runtime_file *file);
+
 /* The layout for the walker. False, and all 0: no interpreter, or an unsupported version or build.
  */
 bool cpython_layout_of(struct runtime_file *file, struct cpython_layout *out);

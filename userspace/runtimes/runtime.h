@@ -189,6 +189,7 @@ struct runtime_facts {
 	/* Of a runtime whose functions are on stacks: all code of its file, which is left out as
 	 * well between the sampled object and such a function. */
 	struct runtime_code around;
+	uint32_t no_agent;             /* 1: the runtime's agent cannot sample this build */
 	uint32_t n_own, has_frames;    /* 1: stacks show its functions, if the table has `walks` */
 	struct cpython_layout cpython; /* for the walker, with has_frames */
 	struct v8_layout v8;           /* the same */
