@@ -12,24 +12,44 @@
 
 #define BYTECODE_RATE 20000 /* reports per second and CPU */
 
+/* Result of a loop callback: 0 or 1, as the compiler knows, but not the verifier. */
+static __always_inline long stack_ends(int end)
+{
+	asm volatile("" : "+r"(end));
+	return end != 0;
+}
+
+/* Argument of callbacks of loops over frames: as small as possible, since the stack is short. */
+struct bytecode_loop {
+	struct scratch *scratch;
+	struct task_state *state;
+};
+
 /* Separate functions, because all callers are short of stack space. */
 
-/* Appends `bytes` of a text, a whole number of characters. Returns the bytes appended; 0:
- * unreadable. */
-static __always_inline uint32_t bytecode_copy(struct bytecode_room *room, uint64_t from,
-					      uint32_t bytes)
+/* Appends memory. Returns the bytes appended; 0: unreadable, or `max` or more. */
+static __always_inline uint32_t bytecode_append(struct bytecode_room *room, uint64_t from,
+						uint32_t bytes, const uint32_t max)
 {
 	uint32_t to = room->used;
 
-	if (bytes > BYTECODE_TEXT_MAX - 4)
-		bytes = BYTECODE_TEXT_MAX - 4;
+	if (!bytes)
+		return 0;
 	asm volatile("" : "+r"(bytes), "+r"(to));
-	bytes &= BYTECODE_TEXT_MAX - 1;
-	if (!bytes || to > sizeof(room->data) - BYTECODE_TEXT_MAX ||
+	if (bytes >= max || to > sizeof(room->data) - max ||
 	    bpf_probe_read_user(room->data + to, bytes, (const void *)from))
 		return 0;
 	room->used = (to + bytes + 7) & ~7u;
 	return bytes;
+}
+
+/* Appends `bytes` of a text, a whole number of characters. Returns as bytecode_append(). */
+static __always_inline uint32_t bytecode_copy(struct bytecode_room *room, uint64_t from,
+					      uint32_t bytes)
+{
+	if (bytes > BYTECODE_TEXT_MAX - 4)
+		bytes = BYTECODE_TEXT_MAX - 4;
+	return bytecode_append(room, from, bytes, BYTECODE_TEXT_MAX);
 }
 
 /* Appends the characters of a Python string object. */
@@ -39,7 +59,7 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 	uint32_t state, bytes;
 
 	if (!room || !scratch ||
-	    bpf_probe_read_user(room->head, sizeof(room->head),
+	    bpf_probe_read_user(room->head, 3 * sizeof(room->head[0]),
 				(const void *)(text + scratch->cpython.layout.at[CPYTHON_TYPE] +
 					       CPYTHON_LENGTH)))
 		return 0;
@@ -56,7 +76,7 @@ __noinline uint32_t bytecode_text(struct bytecode_room *room, const struct scrat
 __noinline uint32_t bytecode_table(struct bytecode_room *room, const struct scratch *scratch,
 				   uint64_t table)
 {
-	uint32_t bytes, to;
+	uint32_t bytes;
 
 	if (!room || !scratch)
 		return 0;
@@ -66,14 +86,7 @@ __noinline uint32_t bytecode_table(struct bytecode_room *room, const struct scra
 		return 0;
 	bytes = room->head[0] < BYTECODE_TABLE_MAX ? (uint32_t)room->head[0]
 						   : BYTECODE_TABLE_MAX - 1;
-	to = room->used;
-	asm volatile("" : "+r"(bytes), "+r"(to));
-	bytes &= BYTECODE_TABLE_MAX - 1;
-	if (!bytes || to > sizeof(room->data) - BYTECODE_TABLE_MAX ||
-	    bpf_probe_read_user(room->data + to, bytes, (const void *)(table + CPYTHON_BYTES)))
-		return 0;
-	room->used = (to + bytes + 7) & ~7u;
-	return bytes;
+	return bytecode_append(room, table + CPYTHON_BYTES, bytes, BYTECODE_TABLE_MAX);
 }
 
 static __always_inline void bytecode_fill_python(struct bytecode_room *room,
@@ -122,6 +135,62 @@ static __always_inline void bytecode_fill_v8(struct bytecode_room *room, struct 
 	event->table_size = 0;
 }
 
+/* Appends the characters of a Ruby string, or of the last of the two strings in an array. */
+__noinline uint32_t bytecode_ruby_text(struct bytecode_room *room, uint64_t text)
+{
+	uint64_t other;
+
+	if (!room || bpf_probe_read_user(room->head, sizeof(room->head), (const void *)text))
+		return 0;
+	if ((room->head[0] & (RUBY_TYPE | RUBY_FORM_BIT)) == (RUBY_ARRAY | RUBY_FORM_BIT)) {
+		other = room->head[3];
+		text = other > RUBY_LAST_SIMPLE && !(other & 7) ? other : room->head[2];
+		if (bpf_probe_read_user(room->head, sizeof(room->head), (const void *)text))
+			return 0;
+	}
+	if ((room->head[0] & RUBY_TYPE) != RUBY_STRING)
+		return 0;
+	if (!(room->head[0] & RUBY_FORM_BIT))
+		return bytecode_copy(room, text + 2 * sizeof(uint64_t),
+				     room->head[0] >> RUBY_LENGTH_SHIFT & 31);
+	return bytecode_copy(room, room->head[3],
+			     room->head[2] < BYTECODE_TEXT_MAX ? (uint32_t)room->head[2]
+							       : BYTECODE_TEXT_MAX);
+}
+
+/* Appends the index of a function's line entries, and the entries. */
+__noinline uint32_t bytecode_ruby_table(struct bytecode_room *room, const struct walk_ruby *walk)
+{
+	uint32_t index, words, entries;
+
+	if (!room || !walk)
+		return 0;
+	words = ruby_code_words(walk);
+	index = ruby_index_bytes(words);
+	if (index >= RUBY_INDEX_MAX ||
+	    !bytecode_append(room, ruby_body_part(walk, RUBY_BODY_INDEX), index, RUBY_INDEX_MAX))
+		return 0;
+	entries = walk->body[(walk->layout.at[RUBY_BODY_ENTRIES] / sizeof(uint64_t) + 2) & 31];
+	entries = entries < RUBY_ENTRIES_MAX / RUBY_ENTRY_BYTES ? entries * RUBY_ENTRY_BYTES
+								: RUBY_ENTRIES_MAX - 1;
+	return index + bytecode_append(room, ruby_body_part(walk, RUBY_BODY_ENTRIES), entries,
+				       RUBY_ENTRIES_MAX);
+}
+
+static __always_inline void bytecode_fill_ruby(struct bytecode_room *room,
+					       const struct scratch *scratch)
+{
+	const struct walk_ruby *walk = &scratch->ruby;
+	struct event_bytecode *event = &room->event;
+
+	event->line = (uint32_t)(ruby_body_part(walk, RUBY_BODY_LINE) >> 1);
+	event->words = ruby_code_words(walk);
+	event->name_size = bytecode_ruby_text(room, ruby_body_part(walk, RUBY_BODY_NAME));
+	event->file_size = bytecode_ruby_text(room, ruby_body_part(walk, RUBY_BODY_FILE));
+	event->name_width = event->file_width = 0;
+	event->table_size = bytecode_ruby_table(room, walk);
+}
+
 /* Reports the current function. Returns its number, or 0 if there was no room. */
 __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_state *state)
 {
@@ -138,8 +207,11 @@ __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_s
 		return 0;
 	room->used = 0;
 	room->event.runtime = scratch->bytecode.runtime;
+	room->event.words = 0;
 	if (scratch->bytecode.runtime == BYTECODE_V8)
 		bytecode_fill_v8(room, scratch);
+	else if (scratch->bytecode.runtime == BYTECODE_RUBY)
+		bytecode_fill_ruby(room, scratch);
 	else
 		bytecode_fill_python(room, scratch);
 	emit_header(&room->event.header, EVENT_bytecode, sizeof(room->event) + room->used, state,

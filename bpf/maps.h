@@ -13,6 +13,7 @@
 #include "walk_hotspot.h"
 #include "v8_names.h"
 #include "frame_place.h"
+#include "walk_ruby.h"
 
 static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t from)
 {
@@ -190,9 +191,8 @@ struct {
 
 /* An interpreted function, before it has a number. */
 struct bytecode_of {
-	uint64_t address, print; /* together unique in the process */
-	uint32_t runtime;        /* enum bytecode_runtime */
-	uint32_t reserved;
+	uint64_t address, print;    /* together unique in the process */
+	uint32_t runtime, reserved; /* enum bytecode_runtime */
 };
 
 /*
@@ -210,18 +210,18 @@ struct scratch {
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
-	/* A native walk uses one of the first two; the walk of Python frames comes later. */
+	/* A native walk uses one of the first two; a walk of interpreted frames comes later. */
 	union {
 		struct walk_hotspot hotspot;
 		struct walk_v8 v8;
 		struct walk_cpython cpython;
+		struct walk_ruby ruby;
 	};
-	struct bytecode_of bytecode; /* the function at which the walk is */
-	struct user_regs regs;       /* where the walk begins */
-	uint32_t copying;            /* 1: the record gets a stack dump */
-	uint32_t copy_flags;         /* enum copy_flag */
-	uint32_t copy_size;          /* bytes to copy, and copied so far */
-	uint32_t copy_done;
+	struct bytecode_of bytecode;   /* the function at which the walk is */
+	struct user_regs regs;         /* where the walk begins */
+	uint32_t copying;              /* 1: the record gets a stack dump */
+	uint32_t copy_flags;           /* enum copy_flag */
+	uint32_t copy_size, copy_done; /* bytes to copy, and copied so far */
 	uint8_t data[RECORD_BYTES_MAX];
 };
 
@@ -277,7 +277,7 @@ struct {
 struct bytecode_room {
 	uint32_t used;    /* bytes of `data` */
 	uint32_t width;   /* bytes per character of the text read last */
-	uint64_t head[3]; /* of the object read last */
+	uint64_t head[4]; /* of the object read last */
 	struct event_bytecode event;
 	uint8_t data[2 * BYTECODE_TEXT_MAX + BYTECODE_TABLE_MAX];
 };

@@ -87,7 +87,7 @@ struct event_runtime {
 #define BYTECODE_TEXT_MAX  512   /* bytes of a name or file; longer ones are cut */
 #define BYTECODE_TABLE_MAX 16384 /* bytes of a line table; instructions beyond have no lines */
 
-enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8 };
+enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8, BYTECODE_RUBY };
 
 /* An interpreted function, as it was when first found on a stack. */
 struct event_bytecode {
@@ -96,9 +96,10 @@ struct event_bytecode {
 	uint32_t line;       /* where the function begins */
 	uint32_t table_size; /* bytes, as are the next two; 0: it could not be read */
 	uint16_t name_size, file_size;
-	uint8_t name_width, file_width; /* bytes per character: 1, 2 or 4 */
+	uint8_t name_width, file_width; /* bytes per character: 1, 2 or 4; 0: UTF-8 */
 	uint8_t runtime;                /* enum bytecode_runtime */
-	uint8_t reserved[5];
+	uint8_t reserved;
+	uint32_t words; /* of Ruby: of its code */
 	/* tail: the characters of name and file, and the line table, each padded to 8 bytes */
 };
 

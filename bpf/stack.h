@@ -5,7 +5,7 @@
 
 #include "copy.h"
 #include "fiber.h"
-#include "stack_python.h"
+#include "stack_bytecode.h"
 #include "stack_v8.h"
 
 /* The most frames that the kernel returns (kernel.perf_event_max_stack). */
@@ -259,7 +259,7 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 		/* One more step than frames: the last one finds the end, or the limit. */
 		bpf_loop(MANAGED_DEPTH_MAX / STACK_STEP + 1, stack_managed_step, &loop, 0);
 	} else {
-		stack_python(scratch, state);
+		stack_bytecode(scratch, state);
 	}
 	counts->n_user = scratch->native.count;
 	counts->n_managed = scratch->managed.count;

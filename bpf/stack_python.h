@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* stack_python.h: appends a thread's Python frames to the record in a scratch. */
+/* stack_python.h: finds the Python frames of a thread. */
 #ifndef GCPROF_STACK_PYTHON_H
 #define GCPROF_STACK_PYTHON_H
 
 #include "bytecode.h"
-
-/* Result of a loop callback: 0 or 1, as the compiler knows, but not the verifier. */
-static __always_inline long stack_ends(int end)
-{
-	asm volatile("" : "+r"(end));
-	return end != 0;
-}
-
-/* Argument of the loops' callbacks: as small as possible, since the stack is short. */
-struct python_loop {
-	struct scratch *scratch;
-	struct task_state *state;
-};
 
 __noinline int stack_python_search_step(struct scratch *scratch)
 {
@@ -24,7 +11,7 @@ __noinline int stack_python_search_step(struct scratch *scratch)
 	       cpython_search(&scratch->cpython, thread_storage(bpf_get_current_task_btf()));
 }
 
-static long stack_python_search(uint32_t index, struct python_loop *loop)
+static long stack_python_search(uint32_t index, struct bytecode_loop *loop)
 {
 	return stack_ends(stack_python_search_step(loop->scratch));
 }
@@ -58,7 +45,7 @@ static __always_inline bool stack_python_several(struct scratch *scratch, uint64
  * several interpreters, another one may have been entered since the last search. */
 __noinline int stack_python_thread(struct scratch *scratch, struct task_state *state)
 {
-	struct python_loop loop = {scratch, state};
+	struct bytecode_loop loop = {scratch, state};
 	struct walk_cpython *walk;
 	uint64_t id = thread_storage(bpf_get_current_task_btf()), now, steps, newest;
 	bool known, several;
@@ -95,60 +82,18 @@ static __always_inline void stack_python_identify(struct scratch *scratch)
 	print = print * UINT64_C(0x9e3779b97f4a7c15) + cpython_code_part(walk, CPYTHON_CODE_TABLE);
 	scratch->bytecode.address = walk->code;
 	scratch->bytecode.print = print ^ cpython_code_line(walk);
-	scratch->bytecode.runtime = BYTECODE_PYTHON;
 }
 
-/* Adds the current frame and goes to its caller; 1 at the end. */
-static long stack_python_step(uint32_t index, struct python_loop *loop)
+/* Finds the current thread's frames; false if it has none. */
+static __always_inline bool stack_python_begin(struct scratch *scratch, struct task_state *state,
+					       const struct interpreters *place)
 {
-	struct scratch *scratch = loop->scratch;
-	uint64_t address = 0, place = 0;
-	struct event_managed *frame;
-	int found = cpython_next(&scratch->cpython, &address);
-	uint32_t at, number;
-
-	if (found == 2) {
-		stack_python_identify(scratch);
-		number = bytecode_find(scratch, loop->state);
-		if (!number) {
-			number = bytecode_report(scratch, loop->state);
-			bytecode_keep(scratch, loop->state, number);
-		}
-		place = frame_place(number, scratch->cpython.instruction);
-	}
-	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
-	at = scratch->size;
-	asm volatile("" : "+r"(at));
-	if (found < 0 || at > sizeof(scratch->data) - sizeof(*frame))
-		return 1;
-	if (!found)
-		return 0;
-	frame = (struct event_managed *)(scratch->data + at);
-	frame->address = address | MANAGED_PLACE;
-	frame->code = place >> 32;
-	frame->pc = (uint32_t)place;
-	scratch->size = at + sizeof(*frame);
-	return 0;
-}
-
-/* Appends the Python frames of the current thread, if any. */
-__noinline int stack_python(struct scratch *scratch, struct task_state *state)
-{
-	struct python_loop loop = {scratch, state};
-	uint32_t process = bpf_get_current_pid_tgid() >> 32;
-	struct interpreters *place = bpf_map_lookup_elem(&interpreters, &process);
-
-	if (!scratch || !state || !place || place->since < state->image || !place->cpython.runtime)
-		return 0;
 	scratch->cpython.layout = place->cpython;
 	scratch->cpython.bias = place->cpython_bias;
 	if (!stack_python_thread(scratch, state))
 		return 0;
 	cpython_begin(&scratch->cpython);
-	bpf_loop(CPYTHON_FRAMES_MAX, stack_python_step, &loop, 0);
-	scratch->managed.count = scratch->cpython.count;
-	scratch->managed.quality = scratch->cpython.quality;
-	return 0;
+	return 1;
 }
 
 #endif

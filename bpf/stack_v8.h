@@ -3,7 +3,7 @@
 #ifndef GCPROF_STACK_V8_H
 #define GCPROF_STACK_V8_H
 
-#include "stack_python.h"
+#include "stack_bytecode.h"
 
 /* Argument of the loop's callback. */
 struct v8_loop {

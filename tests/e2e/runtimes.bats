@@ -40,7 +40,7 @@ attach() { # COLLECTIONS COMMAND...
 		WHERE name = 'major mark' AND start < $end ORDER BY start DESC LIMIT 5" | tail -n 5 | tac | tr -d '\r' | xargs)" "$reasons"
 	# Each collection sweeps, and what it sweeps at once is a part of it.
 	holds '[.gc.named[] | {(.name): .count}] | add | .sweep > .["minor mark"] + .["major mark"]'
-	"$GCPROF" report | grep -E "^ *runtime ruby $(ruby -e 'print RUBY_VERSION'): no Ruby functions"
+	"$GCPROF" report | grep -E "^ *runtime ruby $(ruby -e 'print RUBY_VERSION'): no allocation samples"
 }
 
 @test "Ruby: marks and sweeps of a program that runs already" {
@@ -52,7 +52,7 @@ attach() { # COLLECTIONS COMMAND...
 @test "Ruby: doctor says what there is, --runtime leaves it out" {
 	need ruby
 	"$GCPROF" doctor --json ruby >doctor.json
-	jq -e '.[0] | .runtime == "ruby" and .records.pauses and .records.reasons and (.missing | not)' doctor.json
+	jq -e '.[0] | .runtime == "ruby" and .records.pauses and .records.reasons and .records.stacks and (.missing | not)' doctor.json
 	record --runtime go -- ruby -e 'GC.start'
 	holds '.streams.gc.attached | not'
 }

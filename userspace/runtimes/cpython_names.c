@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cpython_names.c: decodes an interpreted function's name, file and line table. */
 /*
- * JavaScript functions have no line table. Python's (co_linetable) has an entry for each range of
- * instructions with the same source position. Its first byte has bit 7 set, the kind of entry in
- * bits 3 to 6, and the number of instructions minus one in the others. Lines are differences from
- * the previous entry, initially from the function's first line:
+ * JavaScript functions have no line table, and ruby_lines.c decodes Ruby's. Python's (co_linetable)
+ * has an entry for each range of instructions with the same source position. Its first byte has bit
+ * 7 set, the kind of entry in bits 3 to 6, and the number of instructions minus one in the others.
+ * Lines are differences from the previous entry, initially from the function's first line:
  *
  *	0 to 9		same line; a byte of columns follows
  *	10 to 12	kind - 10 lines further on; two bytes of columns
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "../util/path_base.h"
+#include "ruby_lines.h"
 
 enum {
 	SHORT_LAST = 9,
@@ -62,10 +63,16 @@ static uint32_t take_character(const char *text, size_t size, size_t width, size
 	return 0x10000 + ((character & 0x3ff) << 10) + (second & 0x3ff);
 }
 
-/* Converts units of 1, 2 or 4 bytes, up to a zero, to UTF-8. Each unit becomes at most 3 bytes, or
- * 4 for a unit of 4 bytes; a pair of 2-byte units is not longer either. */
+/* Converts units of 1, 2 or 4 bytes, up to a zero, to UTF-8; `width` 0: it is UTF-8. Each unit
+ * becomes at most 3 bytes, or 4 for a unit of 4 bytes; a pair of 2-byte units is not longer either.
+ */
 static void put_text(const char *text, size_t size, size_t width, char *out)
 {
+	if (!width) {
+		size = strnlen(text, size);
+		memcpy(out, text, size);
+		out += size;
+	}
 	for (size_t at = 0; (width == 1 || width == 2 || width == 4) && at + width <= size;) {
 		uint32_t character = take_character(text, size, width, &at);
 
@@ -179,7 +186,9 @@ bool cpython_name(struct cpython_function *function, uint64_t instruction, struc
 	*out = (struct symbol){
 		.name = function->name,
 		.file = function->file[0] ? function->file : NULL,
-		.line = find_line(lines, instruction, event->line),
+		.line = event->runtime == BYTECODE_RUBY
+				? ruby_line(lines.at, event->table_size, event->words, instruction)
+				: find_line(lines, instruction, event->line),
 		.begin = event->line,
 	};
 	return function->name[0] != '\0';

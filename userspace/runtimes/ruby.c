@@ -13,6 +13,7 @@
 
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
+#include "ruby_layout.h"
 
 enum { HEAP_MARK = 1, HEAP_SWEEP = 2 }; /* the first step of a sweep is inside its mark */
 enum { KIND_MINOR, KIND_MAJOR, KIND_MARK, KIND_SWEEP, KINDS };
@@ -129,12 +130,18 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
+#define VERSIONS "its functions are known of 3.1 in a shared library"
+
 static void constants(struct runtime_file *file, struct runtime_facts *out)
 {
-	(void)file;
-	if (out->number == WITHOUT_REASONS && !out->missing[0])
+	out->has_frames = ruby_layout_of(file, out->version, &out->ruby);
+	if (out->missing[0])
+		return;
+	if (out->number == WITHOUT_REASONS)
 		snprintf(out->missing, sizeof(out->missing),
 			 "kinds and reasons of its collections are known of 3.1");
+	else if (!out->has_frames)
+		snprintf(out->missing, sizeof(out->missing), VERSIONS);
 }
 
 /* --- arguments ---------------------------------------------------------------------------- */
@@ -180,12 +187,13 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return NULL;
 }
 
+#define GAPS                                                                              \
+	"no allocation samples (in Ruby: ObjectSpace.trace_object_allocations); a major " \
+	"mark that goes on in steps is reported up to its first one (GC.stat(:time) has all)"
+
 static const char *note(const struct runtime_facts *facts)
 {
-	(void)facts;
-	return "no Ruby functions on stacks and no allocation samples (in Ruby: "
-	       "ObjectSpace.trace_object_allocations); a major mark that goes on in steps is "
-	       "reported up to its first one (GC.stat(:time) has all)";
+	return facts->has_frames ? GAPS : VERSIONS "; " GAPS;
 }
 
 const struct runtime runtime_ruby = {
@@ -193,6 +201,7 @@ const struct runtime runtime_ruby = {
 	.name = "ruby",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
+	.walks = true,
 	.recognise = recognise,
 	.field = field,
 	.constants = constants,

@@ -18,6 +18,7 @@
 
 #include "../../bpf/config.h"
 #include "../../bpf/cpython.h"
+#include "../../bpf/ruby.h"
 #include "../../bpf/v8.h"
 
 struct runtime_file;
@@ -193,6 +194,7 @@ struct runtime_facts {
 	uint32_t n_own, has_frames;    /* 1: stacks show its functions, if the table has `walks` */
 	struct cpython_layout cpython; /* for the walker, with has_frames */
 	struct v8_layout v8;           /* the same */
+	struct ruby_layout ruby;       /* the same */
 	struct fiber_path fiber;       /* as in bpf/config.h, without `since`; no steps: unknown */
 	uint64_t sampled;
 	/* Addresses of variables: the first site of the runtime's own heap profile, and the mean

@@ -343,11 +343,14 @@ static void find_interpreters(struct unwinder *unwinder, const struct process *p
 		if (!found.cpython.runtime && facts->cpython.runtime &&
 		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &found.cpython_bias))
 			found.cpython = facts->cpython;
+		if (!found.ruby.storage && facts->ruby.storage &&
+		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &found.ruby_bias))
+			found.ruby = facts->ruby;
 		if (!found.v8.at[V8_FUNCTION_SHARED])
 			found.v8 = facts->v8;
 	}
 	if (unwinder->interpreters >= 0 &&
-	    (found.cpython.runtime || found.v8.at[V8_FUNCTION_SHARED]))
+	    (found.cpython.runtime || found.ruby.storage || found.v8.at[V8_FUNCTION_SHARED]))
 		unwinder->lost += unwind_maps_put_interpreters(unwinder->interpreters, process->pid,
 							       &found) != 0;
 }
