@@ -2,13 +2,13 @@
 /* ruby_lines.c: decodes a Ruby function's line table. */
 /*
  * An entry is the line of a range of instructions (32 bits), which begins with the word of code
- *that it is for; the other 8 bytes are not needed. The index says how many entries begin up to a
- *word, itself included, so the last of these is the word's own:
+ * that it is for; the other 8 bytes are not needed. The index says how many entries begin up to a
+ * word, itself included, so the last of these is the word's own:
  *
  *	for the first 54 words of code: 7 bits each, 9 in a word of the index
  *	for each further 512 words: how many entries begin before them (32 bits of a word), how many
  *	more before their second to eighth 64 words (9 bits each in the next word), and for each
- *word of code whether an entry begins there (512 bits)
+ *	word of code whether an entry begins there (512 bits)
  */
 #include "ruby_lines.h"
 
