@@ -13,8 +13,6 @@ int go_file_open(Elf *elf, struct go_file **out, struct problem *problem)
 	struct go_file *file = calloc(1, sizeof(*file));
 	int err = file ? go_table_open(elf, &file->table, problem) : -ENOMEM;
 
-	if (!err)
-		ZydisDecoderInit(&file->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (err)
 		go_file_free(file);
 	else

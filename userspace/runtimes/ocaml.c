@@ -15,12 +15,11 @@
  * Of the domains that want to stop the others at the same time only one does, and calls the
  * functions that write the runtime's own events.
  */
-#include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../gc/provider/probe_args.h"
-#include "find.h"
+#include "code.h"
 #include "returns.h"
 
 enum { RDI = 14, RSP = 19 };
@@ -120,37 +119,6 @@ static const struct runtime_place places[] = {
 
 /* --- code of OCaml 5 ---------------------------------------------------------------------- */
 
-struct code {
-	ZydisDecoder decoder;
-	uint8_t bytes[1024];
-	size_t size, at;
-	uint64_t address; /* of the function */
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-/* The beginning of a function, by name. */
-static bool code_open(struct runtime_file *file, const char *name, struct code *code)
-{
-	code->at = 0;
-	if (!runtime_exported(file, name, &code->address) ||
-	    !runtime_symbol_size(file, code->address, &code->size))
-		return false;
-	if (code->size > sizeof(code->bytes))
-		code->size = sizeof(code->bytes);
-	ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return runtime_read(file, code->address, code->bytes, code->size);
-}
-
-static bool code_step(struct code *code)
-{
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, code->bytes + code->at,
-					       code->size - code->at, &code->insn, code->operands)))
-		return false;
-	code->at += code->insn.length;
-	return true;
-}
-
 /* The function that each domain calls is the second argument: lea FUNCTION(%rip),%rsi. */
 static bool is_second_argument(const struct code *code, uint64_t *address)
 {
@@ -158,15 +126,8 @@ static bool is_second_argument(const struct code *code, uint64_t *address)
 	    code->operands[0].reg.value != ZYDIS_REGISTER_RSI ||
 	    code->operands[1].mem.base != ZYDIS_REGISTER_RIP)
 		return false;
-	*address = code->address + code->at + (uint64_t)code->operands[1].mem.disp.value;
+	*address = code->next + (uint64_t)code->operands[1].mem.disp.value;
 	return true;
-}
-
-static bool is_call_of(const struct code *code, uint64_t function)
-{
-	return code->insn.mnemonic == ZYDIS_MNEMONIC_CALL &&
-	       code->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	       code->address + code->at + code->operands[0].imm.value.u == function;
 }
 
 static const struct searched {
@@ -181,18 +142,19 @@ static const struct searched {
 static bool search_code(struct runtime_file *file, const struct searched *searched,
 			uint64_t *address)
 {
+	uint8_t room[CODE_BYTES_MAX];
 	uint64_t callee = 0, offset;
 	struct code code;
 	unsigned found = 0;
 
-	if (!code_open(file, searched->function, &code) ||
+	if (!code_open_function(file, searched->function, room, &code) ||
 	    (searched->calls && !runtime_exported(file, searched->calls, &callee)))
 		return false;
 	while (code_step(&code)) {
 		if (!searched->calls) {
 			found += is_second_argument(&code, address);
-		} else if (is_call_of(&code, callee)) {
-			*address = code.address + code.at - code.insn.length;
+		} else if (code_calls(&code, callee)) {
+			*address = code.address;
 			found++;
 		}
 	}
@@ -221,10 +183,11 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 	enum { SECOND = 8 };
 	ZydisRegister holder = ZYDIS_REGISTER_NONE;
 	int64_t from = 0;
+	uint8_t room[CODE_BYTES_MAX];
 	struct code code;
 
 	(void)name;
-	if (!code_open(file, COUNTERS, &code))
+	if (!code_open_function(file, COUNTERS, room, &code))
 		return false;
 	while (code_step(&code)) {
 		const ZydisDecodedOperand *to = &code.operands[0], *of = &code.operands[1];

@@ -9,13 +9,12 @@
  * gcprof does not have the log written, because a process that forks would print it: PyPy 7.3
  * writes the child's to stderr.
  */
-#include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../gc/provider/probe_args.h"
-#include "find.h"
+#include "code.h"
 
 enum { HEAP_MINOR = 1, HEAP_STEP = 2 };
 enum { KIND_MINOR, KIND_STEP };
@@ -61,37 +60,6 @@ static const struct runtime_place places[] = {
 };
 
 /* --- the code ----------------------------------------------------------------------------- */
-
-struct code {
-	ZydisDecoder decoder;
-	uint8_t bytes[8192];
-	size_t size, at;
-	uint64_t next; /* address of the instruction behind the current one */
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-/* Reads up to `size` bytes at an address, fewer near the end of the code; false: none. */
-static bool code_open(struct runtime_file *file, uint64_t address, uint64_t size, struct code *code)
-{
-	code->size = size < sizeof(code->bytes) ? size : sizeof(code->bytes);
-	code->at = 0;
-	code->next = address;
-	ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	while (code->size && !runtime_read(file, address, code->bytes, code->size))
-		code->size /= 2;
-	return code->size;
-}
-
-static bool code_step(struct code *code)
-{
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&code->decoder, code->bytes + code->at,
-					       code->size - code->at, &code->insn, code->operands)))
-		return false;
-	code->at += code->insn.length;
-	code->next += code->insn.length;
-	return true;
-}
 
 static ZydisRegister register_of(const struct code *code, unsigned operand)
 {
@@ -160,36 +128,11 @@ struct found {
 	} sections[SECTIONS];
 };
 
-typedef void visit_bytes(struct found *found, uint64_t address, const uint8_t *bytes, size_t size);
-
-/* Visits all bytes of sections with these flags, such that each span of `window` bytes is visited
- * as a whole, once. */
-static void visit(struct found *found, uint64_t flags, size_t window, visit_bytes *each)
-{
-	uint8_t bytes[16384];
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(found->file->elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
-		    (header.sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != flags)
-			continue;
-		for (uint64_t at = 0; at < header.sh_size; at += sizeof(bytes) - window + 1) {
-			uint64_t rest = header.sh_size - at;
-			size_t size = rest < sizeof(bytes) ? rest : sizeof(bytes);
-
-			if (found->left < size ||
-			    !runtime_read(found->file, header.sh_addr + at, bytes, size))
-				break;
-			found->left -= size;
-			each(found, header.sh_addr + at, bytes, size);
-		}
-	}
-}
-
 /* The names, each between zeroes. */
-static void find_names(struct found *found, uint64_t address, const uint8_t *bytes, size_t size)
+static void find_names(void *context, uint64_t address, const uint8_t *bytes, size_t size)
 {
+	struct found *found = context;
+
 	for (size_t i = 0; i < SECTIONS; i++) {
 		const uint8_t *at =
 			memmem(bytes, size, section_names[i], strlen(section_names[i] + 1) + 2);
@@ -201,24 +144,26 @@ static void find_names(struct found *found, uint64_t address, const uint8_t *byt
 
 static void add_call(struct section *section, const struct code *code)
 {
-	if (code->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+	uint64_t target = code_target(code);
+
+	if (!target)
 		return;
 	if (section->n_calls == CALLS_MAX) {
 		section->too_many = true;
 		return;
 	}
-	section->calls[section->n_calls++] = (struct call){
-		code->next - code->insn.length, code->next + code->operands[0].imm.value.u};
+	section->calls[section->n_calls++] = (struct call){code->address, target};
 }
 
 /* Adds the calls whose first argument is what the instruction at `address` loads. */
 static void follow(struct found *found, struct section *section, uint64_t address)
 {
 	ZydisRegister holder;
+	uint8_t room[CODE_BYTES_MAX];
 	struct code code;
 	bool passed;
 
-	if (!code_open(found->file, address, sizeof(code.bytes), &code) || !code_step(&code))
+	if (!code_open(found->file, address, sizeof(room), room, &code) || !code_step(&code))
 		return;
 	holder = register_of(&code, 0);
 	passed = holder == ZYDIS_REGISTER_RDI;
@@ -237,8 +182,9 @@ static void follow(struct found *found, struct section *section, uint64_t addres
 }
 
 /* Instructions lea name(%rip),REGISTER. */
-static void find_uses(struct found *found, uint64_t address, const uint8_t *bytes, size_t size)
+static void find_uses(void *context, uint64_t address, const uint8_t *bytes, size_t size)
 {
+	struct found *found = context;
 	int32_t distance;
 
 	for (size_t i = 0; i + LEA_BYTES <= size; i++) {
@@ -308,9 +254,10 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 		return false;
 	found->file = file;
 	found->left = SEARCH_MAX;
-	visit(found, SHF_ALLOC, sizeof(section_names[0]), find_names);
+	code_visit_all(file, SHF_ALLOC, sizeof(section_names[0]), &found->left, find_names, found);
 	if (found->sections[SECTION_MINOR].name && found->sections[SECTION_STEP].name)
-		visit(found, SHF_ALLOC | SHF_EXECINSTR, LEA_BYTES, find_uses);
+		code_visit_all(file, SHF_ALLOC | SHF_EXECINSTR, LEA_BYTES, &found->left, find_uses,
+			       found);
 	out->number = find_calls(found) ? COLLECTIONS_KNOWN : COLLECTIONS_UNKNOWN;
 	return true;
 }
@@ -346,10 +293,11 @@ static unsigned size_register(const struct found *found)
 {
 	const struct section *minor = &found->sections[SECTION_MINOR];
 	ZydisRegister sum = ZYDIS_REGISTER_NONE, last = ZYDIS_REGISTER_NONE;
+	uint8_t room[CODE_BYTES_MAX];
 	struct code code;
 
-	if (minor->end - minor->begin > sizeof(code.bytes) ||
-	    !code_open(found->file, minor->begin, minor->end - minor->begin, &code))
+	if (minor->end - minor->begin > sizeof(room) ||
+	    !code_open(found->file, minor->begin, minor->end - minor->begin, room, &code))
 		return N_KEPT;
 	while (code_step(&code)) {
 		if (last != ZYDIS_REGISTER_NONE && code.insn.mnemonic == ZYDIS_MNEMONIC_TEST &&

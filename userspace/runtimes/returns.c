@@ -2,32 +2,28 @@
 /* returns.c: finds the return instructions of a function by decoding it. */
 #include "returns.h"
 
-#include <Zydis/Zydis.h>
 #include <errno.h>
 
-#define FUNCTION_BYTES_MAX 16384
+#include "code.h"
 
 int runtime_returns(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max)
 {
-	uint8_t code[FUNCTION_BYTES_MAX];
-	uint64_t size, at = 0;
-	ZydisDecodedInstruction insn;
-	ZydisDecoder decoder;
+	uint8_t room[CODE_BYTES_MAX];
+	struct code code;
+	uint64_t size;
 	size_t n = 0;
 
-	if (!runtime_symbol_size(file, address, &size) || size > sizeof(code) ||
-	    !runtime_read(file, address, code, size))
+	if (!runtime_symbol_size(file, address, &size) ||
+	    !code_open(file, address, size, room, &code) || code.left != size)
 		return -ENOENT;
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (; at < size; at += insn.length) {
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, size - at,
-							      &insn)))
+	while (code.left) {
+		if (!code_step(&code))
 			return -ENOENT;
-		if (insn.mnemonic != ZYDIS_MNEMONIC_RET)
+		if (code.insn.mnemonic != ZYDIS_MNEMONIC_RET)
 			continue;
 		if (n == max)
 			return -E2BIG;
-		out[n++] = address + at;
+		out[n++] = code.address;
 	}
 	return n ? (int)n : -ENOENT;
 }
