@@ -5,7 +5,7 @@
 
 def now(clock = Process::CLOCK_PROCESS_CPUTIME_ID) = Process.clock_gettime(clock, :nanosecond)
 
-LENGTH = 4000
+LENGTH = 20_000
 SPENT = [] # of both parts, each time
 
 def leaf(n)
