@@ -17,24 +17,24 @@ static __always_inline void stack_ruby_identify(struct scratch *scratch)
 	scratch->bytecode.print = print ^ ruby_body_part(walk, RUBY_BODY_LINE);
 }
 
-/* As cpython_next() and ruby_next(), and identifies the function; `place` becomes its
- * instruction. */
-__noinline int stack_bytecode_next(struct scratch *scratch, uint64_t *address, uint64_t *place)
+/* As cpython_next() and ruby_next(), and identifies the function. */
+__noinline int stack_bytecode_next(struct scratch *scratch, uint64_t *address,
+				   uint64_t *instruction)
 {
 	int found;
 
-	if (!scratch || !address || !place)
+	if (!scratch || !address || !instruction)
 		return -1;
 	if (scratch->bytecode.runtime == BYTECODE_RUBY) {
 		found = ruby_next(&scratch->ruby, &scratch->window);
 		*address = scratch->ruby.address;
-		*place = scratch->ruby.instruction;
+		*instruction = scratch->ruby.instruction;
 		if (found == 2)
 			stack_ruby_identify(scratch);
 		return found;
 	}
 	found = cpython_next(&scratch->cpython, address);
-	*place = scratch->cpython.instruction;
+	*instruction = scratch->cpython.instruction;
 	if (found == 2)
 		stack_python_identify(scratch);
 	return found;
@@ -44,9 +44,9 @@ __noinline int stack_bytecode_next(struct scratch *scratch, uint64_t *address, u
 static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 {
 	struct scratch *scratch = loop->scratch;
-	uint64_t address = 0, place = 0;
+	uint64_t address = 0, instruction = 0, place = 0;
 	struct event_managed *frame;
-	int found = stack_bytecode_next(scratch, &address, &place);
+	int found = stack_bytecode_next(scratch, &address, &instruction);
 	uint32_t at, number;
 
 	if (found == 2) {
@@ -55,9 +55,7 @@ static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 			number = bytecode_report(scratch, loop->state);
 			bytecode_keep(scratch, loop->state, number);
 		}
-		place = frame_place(number, place);
-	} else {
-		place = 0;
+		place = frame_place(number, instruction);
 	}
 	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
 	at = scratch->size;

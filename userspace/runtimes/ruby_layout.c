@@ -13,6 +13,8 @@
 #include "../symbols/elf_file.h"
 #include "find.h"
 
+#define STORAGES_MAX 1024 /* thread-local variables of a file that are looked at */
+
 static const struct row {
 	const char *version; /* with the '.' in front of the third number */
 	uint16_t at[RUBY_ITEMS];
@@ -62,38 +64,54 @@ static bool goes_up_by(struct runtime_file *file, uint16_t bytes)
 	       memmem(code, sizeof(code), wanted, sizeof(wanted));
 }
 
+struct storage_search {
+	const char *name;
+	unsigned left; /* thread-local variables still to look at */
+	uint64_t found;
+};
+
+/* The same in a table of relocations. */
+static bool storage_in(struct storage_search *search, Elf *elf, Elf_Scn *section,
+		       const GElf_Shdr *header)
+{
+	Elf_Scn *linked = elf_getscn(elf, header->sh_link);
+	Elf_Data *data = elf_section_data(section), *symbols = elf_section_data(linked), *strings;
+	GElf_Rela relocation;
+	GElf_Shdr table;
+	GElf_Sym symbol;
+
+	if (!data || !symbols || !gelf_getshdr(linked, &table))
+		return false;
+	strings = elf_section_data(elf_getscn(elf, table.sh_link));
+	for (int i = 0; strings && search->left && gelf_getrela(data, i, &relocation); i++) {
+		const char *name;
+
+		if (GELF_R_TYPE(relocation.r_info) != R_X86_64_DTPMOD64)
+			continue;
+		search->left--;
+		if (!gelf_getsym(symbols, (int)GELF_R_SYM(relocation.r_info), &symbol))
+			continue;
+		name = elf_string(strings, symbol.st_name);
+		search->found = relocation.r_offset;
+		if (name && !strcmp(name, search->name))
+			return true;
+	}
+	return false;
+}
+
 /* Where the dynamic linker stores the module and the offset of a thread-local variable. */
 static bool storage_of(Elf *elf, const char *name, uint64_t *out)
 {
+	struct storage_search search = {.name = name, .left = STORAGES_MAX};
 	Elf_Scn *section = NULL;
-	GElf_Shdr header, table;
-	GElf_Rela relocation;
-	GElf_Sym symbol;
+	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data, *symbols, *strings;
-		Elf_Scn *linked;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA)
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
+		    !storage_in(&search, elf, section, &header))
 			continue;
-		data = elf_section_data(section);
-		linked = elf_getscn(elf, header.sh_link);
-		symbols = elf_section_data(linked);
-		if (!data || !symbols || !gelf_getshdr(linked, &table))
-			continue;
-		strings = elf_section_data(elf_getscn(elf, table.sh_link));
-		for (int i = 0; gelf_getrela(data, i, &relocation); i++) {
-			const char *found;
-
-			if (GELF_R_TYPE(relocation.r_info) != R_X86_64_DTPMOD64 ||
-			    !gelf_getsym(symbols, (int)GELF_R_SYM(relocation.r_info), &symbol))
-				continue;
-			found = strings ? elf_string(strings, symbol.st_name) : NULL;
-			if (!found || strcmp(found, name) != 0)
-				continue;
-			*out = relocation.r_offset;
-			return true;
-		}
+		*out = search.found;
+		return true;
 	}
 	return false;
 }
