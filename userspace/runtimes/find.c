@@ -2,6 +2,7 @@
 /* find.c: recognises a runtime in an ELF file and finds its probe sites; in the confined reader. */
 #include "find.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "../reader/notes.h"
 #include "../reader/operands.h"
 #include "../symbols/elf_file.h"
+#include "../symbols/frame_info.h"
 
 #define SYMBOLS_READ_MAX (1 << 20) /* per file */
 #define TEXT_PART_BYTES  32
@@ -170,10 +172,43 @@ static bool find_size(const struct runtime_symbols *table, uint64_t address, uin
 	return false;
 }
 
+struct framed {
+	uint64_t begin, size;
+};
+
+static int meet_function(void *context, const struct frame_function *function)
+{
+	struct framed *wanted = context;
+
+	if (function->begin != wanted->begin)
+		return 0;
+	wanted->size = function->end - function->begin;
+	return -EEXIST;
+}
+
+/* Stripped files keep their functions' frame information. */
+static bool find_framed_size(struct runtime_file *file, uint64_t address, uint64_t *size)
+{
+	struct frame_section section = {0};
+	struct framed wanted = {address, 0};
+	GElf_Shdr header;
+	const Elf_Data *data = elf_section_bytes(file->elf, ".eh_frame", &header);
+	size_t refused = 0;
+
+	if (!data || !data->d_buf)
+		return false;
+	section.data = data->d_buf;
+	section.size = data->d_size;
+	section.address = header.sh_addr;
+	frame_info_each(&section, meet_function, &wanted, &refused);
+	*size = wanted.size;
+	return wanted.size;
+}
+
 bool runtime_symbol_size(struct runtime_file *file, uint64_t address, uint64_t *size)
 {
 	return find_size(&file->exported, address, size) ||
-	       find_size(&file->symbols, address, size);
+	       find_size(&file->symbols, address, size) || find_framed_size(file, address, size);
 }
 
 void runtime_own_code(struct runtime_facts *facts, uint64_t begin, uint64_t end)

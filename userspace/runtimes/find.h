@@ -45,7 +45,8 @@ void runtime_file_end(struct runtime_file *file);
 bool runtime_exported(struct runtime_file *file, const char *name, uint64_t *address);
 bool runtime_symbol(struct runtime_file *file, const char *name, uint64_t *address);
 
-/* The size of the symbol at this address; false: none has a size. */
+/* The size of the symbol at this address, or else of the function in the frame information; false:
+ * none has a size. */
 bool runtime_symbol_size(struct runtime_file *file, uint64_t address, uint64_t *size);
 
 /* Reads bytes of the file at a link-time address; false if it does not have them all. */
