@@ -9,23 +9,34 @@
 #include "../../profile/writer.h"
 #include "../../util/map.h"
 
+/*
+ * A layer of a table; what it lacks is in the layers below. Only the top layer of a single process
+ * changes. A fork makes it common to two processes, and the next name of each begins a new layer,
+ * so a fork costs nothing for the names before it.
+ */
 struct names {
-	unsigned references;
-	size_t *used;    /* the recording's total of bytes */
-	size_t bytes;    /* of this table */
-	struct map *map; /* struct name_key to struct entry * */
+	unsigned references; /* of processes, and of layers above */
+	size_t *used;        /* the recording's total of bytes */
+	size_t bytes;        /* of this layer */
+	struct map *map;     /* struct name_key to struct entry * */
+	struct names *below;
 };
 
+/* Its texts are not copied from layer to layer. */
 struct entry {
+	unsigned references;
 	size_t text_size, file_size;
 	uint64_t line;
 	char text[]; /* the text, then the file */
 };
 
-static size_t entry_size(const struct entry *entry)
+#define SLOT_BYTES 64 /* the map's key, value and slots */
+
+#define LAYERS 16 /* so many are looked through; if there are more, small ones are united */
+
+static size_t entry_bytes(const struct entry *entry)
 {
-	/* The map's key, value and slots count as well. */
-	return sizeof(*entry) + entry->text_size + entry->file_size + 64;
+	return sizeof(*entry) + entry->text_size + entry->file_size;
 }
 
 static struct entry *entry_of(uint64_t value)
@@ -33,37 +44,46 @@ static struct entry *entry_of(uint64_t value)
 	return (struct entry *)(uintptr_t)value;
 }
 
-struct names *names_share(struct names *names)
+static void entry_release(struct entry *entry, size_t *used)
 {
-	if (names)
-		names->references++;
-	return names;
+	if (--entry->references)
+		return;
+	*used -= entry_bytes(entry);
+	free(entry);
 }
 
-void names_release(struct names *names)
+/* Frees a layer without those below. */
+static void layer_free(struct names *layer)
 {
 	size_t cursor = 0;
 	const void *key;
 	uint64_t *value;
 
-	if (!names || --names->references)
-		return;
-	while (map_next(names->map, &cursor, &key, &value)) {
-		if (!*value)
-			continue;
-		free(entry_of(*value));
+	while (map_next(layer->map, &cursor, &key, &value)) {
+		entry_release(entry_of(*value), layer->used);
+		*layer->used -= SLOT_BYTES;
 	}
-	*names->used -= names->bytes;
-	map_free(names->map);
-	free(names);
+	map_free(layer->map);
+	free(layer);
 }
 
-static struct entry *entry_create(const struct name *name)
+void names_release(struct names *names)
+{
+	struct names *below;
+
+	for (; names && !--names->references; names = below) {
+		below = names->below;
+		layer_free(names);
+	}
+}
+
+static struct entry *entry_create(const struct name *name, size_t *used)
 {
 	struct entry *entry = malloc(sizeof(*entry) + name->text_size + name->file_size);
 
 	if (!entry)
 		return NULL;
+	entry->references = 1;
 	entry->text_size = name->text_size;
 	entry->file_size = name->file_size;
 	entry->line = name->line;
@@ -71,6 +91,7 @@ static struct entry *entry_create(const struct name *name)
 		memcpy(entry->text, name->text, name->text_size);
 	if (name->file_size)
 		memcpy(entry->text + name->text_size, name->file, name->file_size);
+	*used += entry_bytes(entry);
 	return entry;
 }
 
@@ -83,12 +104,6 @@ static void entry_name(const struct entry *entry, struct name *out)
 	out->line = entry->line;
 }
 
-static void hold(struct names *names, size_t more, size_t less)
-{
-	names->bytes += more - less;
-	*names->used += more - less;
-}
-
 bool names_allow(size_t used, size_t own, size_t more)
 {
 	return used + more <= NAMES_BUDGET && own + more <= 3 * (NAMES_BUDGET - used - more);
@@ -96,96 +111,184 @@ bool names_allow(size_t used, size_t own, size_t more)
 
 size_t names_bytes(const struct names *names)
 {
-	return names ? names->bytes : 0;
+	size_t bytes = 0;
+
+	for (; names; names = names->below)
+		bytes += names->bytes;
+	return bytes;
 }
 
-/* Adds a name to a table with a single reference. */
-static int put(struct names *names, const struct name_key *key, const struct name *name)
-{
-	struct entry *entry = entry_create(name);
-	uint64_t *value;
+/* --- layers ------------------------------------------------------------------------------- */
 
-	/* Not even its number is stored, since there may be any number of these. */
-	if (entry && !names_allow(*names->used, names->bytes, entry_size(entry))) {
-		free(entry);
-		return -EOVERFLOW;
-	}
-	value = entry ? map_put(names->map, key, NULL) : NULL;
+/* Takes over a reference of the entry, also if it fails. */
+static int layer_put(struct names *layer, const struct name_key *key, struct entry *entry)
+{
+	uint64_t *value = map_put(layer->map, key, NULL);
+
 	if (!value) {
-		free(entry);
+		entry_release(entry, layer->used);
 		return -ENOMEM;
 	}
 	if (*value) {
-		hold(names, 0, entry_size(entry_of(*value)));
-		free(entry_of(*value));
+		layer->bytes -= entry_bytes(entry_of(*value)) + SLOT_BYTES;
+		*layer->used -= SLOT_BYTES;
+		entry_release(entry_of(*value), layer->used);
 	}
 	*value = (uintptr_t)entry;
-	hold(names, entry_size(entry), 0);
+	layer->bytes += entry_bytes(entry) + SLOT_BYTES;
+	*layer->used += SLOT_BYTES;
 	return 0;
 }
 
-static struct names *names_create(size_t *used)
+static struct names *layer_create(size_t *used)
 {
-	struct names *names = calloc(1, sizeof(*names));
+	struct names *layer = calloc(1, sizeof(*layer));
 
-	if (!names)
+	if (!layer)
 		return NULL;
-	names->references = 1;
-	names->used = used;
-	names->map = map_create(sizeof(struct name_key));
-	if (!names->map) {
-		free(names);
+	layer->references = 1;
+	layer->used = used;
+	layer->map = map_create(sizeof(struct name_key));
+	if (!layer->map) {
+		free(layer);
 		return NULL;
 	}
-	return names;
+	return layer;
 }
 
-/* Gives *names a single reference. */
-static int make_own(struct names **names, size_t *used)
+/* Adds what a layer has to another; `newer`: it replaces what is there. -ENOMEM: a part is
+ * missing. */
+static int layer_copy(struct names *to, const struct names *from, bool newer)
 {
-	struct names *old = *names, *own;
 	size_t cursor = 0;
 	const void *key;
 	uint64_t *value;
 	int err = 0;
 
-	if (old && old->references == 1)
-		return 0;
-	own = names_create(used);
-	if (!own)
-		return -ENOMEM;
-	while (!err && old && map_next(old->map, &cursor, &key, &value)) {
-		struct name name;
-
-		if (!*value)
+	while (!err && map_next(from->map, &cursor, &key, &value)) {
+		if (!newer && map_get(to->map, key))
 			continue;
-		entry_name(entry_of(*value), &name);
-		err = put(own, key, &name);
+		entry_of(*value)->references++;
+		err = layer_put(to, key, entry_of(*value));
 	}
-	if (err) {
-		names_release(own);
+	return err;
+}
+
+/*
+ * Unites the top layer with the one below, which nobody else has any more: the smaller one moves,
+ * so each name moves a few times at most. -ENOMEM: they stay apart.
+ */
+static int unite(struct names *top)
+{
+	struct names *below = top->below;
+	bool is_larger = map_count(top->map) > map_count(below->map);
+	struct map *map = below->map;
+	size_t bytes = below->bytes;
+	int err = is_larger ? layer_copy(top, below, false) : layer_copy(below, top, true);
+
+	if (err)
 		return err;
+	if (!is_larger) {
+		bytes = below->bytes;
+		below->map = top->map;
+		below->bytes = top->bytes;
+		top->map = map;
+		top->bytes = bytes;
 	}
-	names_release(old);
-	*names = own;
+	top->below = below->below;
+	layer_free(below);
+	return 0;
+}
+
+/* Unites a process's own layer with those below that nobody else has any more. */
+static void tidy(struct names *top)
+{
+	while (top->below && top->below->references == 1 && !unite(top))
+		;
+}
+
+static size_t depth_of(const struct names *names)
+{
+	size_t depth = 0;
+
+	for (; names; names = names->below)
+		depth++;
+	return depth;
+}
+
+/* Unites it with copies of those that are not much larger: so a name is copied once in many forks,
+ * and a few times in all. */
+static void flatten(struct names *top)
+{
+	struct names *below;
+
+	while (top->below && map_count(top->below->map) < 2 * map_count(top->map) &&
+	       !layer_copy(top, top->below, false)) {
+		below = top->below;
+		top->below = below->below;
+		if (top->below)
+			top->below->references++;
+		names_release(below);
+	}
+}
+
+struct names *names_share(struct names *names)
+{
+	if (!names)
+		return NULL;
+	if (names->references == 1) {
+		tidy(names);
+		if (depth_of(names) > LAYERS)
+			flatten(names);
+	}
+	names->references++;
+	return names;
+}
+
+/* Gives a process a layer of its own. */
+static int make_own(struct names **names, size_t *used)
+{
+	struct names *top;
+
+	if (*names && (*names)->references == 1) {
+		tidy(*names);
+		return 0;
+	}
+	top = layer_create(used);
+	if (!top)
+		return -ENOMEM;
+	top->below = *names;
+	*names = top;
 	return 0;
 }
 
 int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name)
 {
-	int err = make_own(names, used);
+	size_t bytes = sizeof(struct entry) + name->text_size + name->file_size + SLOT_BYTES;
+	struct entry *entry;
+	int err;
 
-	return err ? err : put(*names, &key, name);
+	/* Not even its number is stored, since there may be any number of these. */
+	if (!names_allow(*used, names_bytes(*names), bytes))
+		return -EOVERFLOW;
+	err = make_own(names, used);
+	if (err)
+		return err;
+	entry = entry_create(name, used);
+	return entry ? layer_put(*names, &key, entry) : -ENOMEM;
 }
 
 int names_get(const struct names *names, struct name_key key, struct name *out)
 {
-	const uint64_t *value = names ? map_get(names->map, &key) : NULL;
+	for (; names; names = names->below) {
+		const uint64_t *value = map_get(names->map, &key);
 
-	if (!value || !*value)
-		return 0;
-	entry_name(entry_of(*value), out);
-	return 1;
+		if (!value)
+			continue;
+		entry_name(entry_of(*value), out);
+		return 1;
+	}
+	return 0;
 }
 
 /* Writes a text, if any, and returns its id; 0: none. */

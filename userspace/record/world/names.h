@@ -2,8 +2,8 @@
 /* names.h: a process's names of types, functions, providers, and kinds and reasons of collections.
  */
 /*
- * Forked processes share a table until one of them changes it, as in mappings.h. The texts come
- * from untrusted programs, so all tables together have a budget.
+ * Forked processes share the names that they had then. The texts come from untrusted programs, so
+ * all tables together have a budget.
  */
 #ifndef GCPROF_NAMES_H
 #define GCPROF_NAMES_H
