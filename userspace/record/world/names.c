@@ -175,8 +175,8 @@ static int layer_copy(struct names *to, const struct names *from, bool newer)
 }
 
 /*
- * Unites the top layer with the one below, which nobody else has any more: the smaller one moves,
- * so each name moves a few times at most. -ENOMEM: they stay apart.
+ * Unites the top layer with the one below, which no other process has any more: the smaller one
+ * moves, so each name moves a few times at most. -ENOMEM: they stay apart.
  */
 static int unite(struct names *top)
 {
@@ -200,7 +200,7 @@ static int unite(struct names *top)
 	return 0;
 }
 
-/* Unites a process's own layer with those below that nobody else has any more. */
+/* Unites a process's own layer with those below that no other process has any more. */
 static void tidy(struct names *top)
 {
 	while (top->below && top->below->references == 1 && !unite(top))
