@@ -72,3 +72,28 @@ paths() {
 		$9 / $3 > $4 * 1.03 {bad = 1}
 		END {exit bad || NR != 4}'
 }
+
+# Instructions of the program for each malloc() and free() of it, with the agents that are preloaded, if any.
+instructions_of_a_pair() { # [PRELOADED]
+	local pairs
+	for pairs in 20000 40000; do
+		LD_PRELOAD=${1:-} valgrind --tool=callgrind --callgrind-out-file=pairs.out ./pairs "$pairs" 2>&1 | awk '$2 == "Collected" {print $4}'
+	done | awk 'NR == 1 {less = $1} END {print ($1 - less) / 20000}'
+}
+
+@test "the malloc agent adds nine instructions to a malloc() and its free()" {
+	command -v valgrind >/dev/null || skip 'there is no valgrind'
+	[[ $(uname -m) = x86_64 ]] || skip 'the number is that of x86-64'
+	echo '#include <stdlib.h>
+	int main(int argc, char **argv) {
+		for (long i = argc > 1 ? atol(argv[1]) : 0; i; i--) { void *volatile block = malloc(100); free(block); }
+	}' | gcc -O2 -o pairs -x c -
+	alone=$(instructions_of_a_pair)
+	agent=$(instructions_of_a_pair "$BUILD/libgcprof-malloc.so")
+	echo "$alone, $agent with the agent"
+	# Once in 128 KiB it takes the slow path.
+	awk -v alone="$alone" -v agent="$agent" 'BEGIN {exit !(alone > 20 && agent - alone >= 9 && agent - alone < 9.5)}'
+	# Each function in lines of its own.
+	nm -D --defined-only "$BUILD/libgcprof-malloc.so" >functions
+	[ "$(grep -cE '[048c]0 T (malloc|free)$' functions)" = 2 ]
+}

@@ -70,13 +70,26 @@ void sampling_refuse(const char *agent, const char *why);
 /* Returns a type's id, for find_type(); 0: there are too many types. */
 uint64_t sampling_type(const char *name);
 
-/* Whether `size` bytes may be allocated on the fast path; if so, counts them. The borrow of the
- * subtraction is the answer. */
+/* Subtracts in memory, in one instruction where the compiler would load, subtract and store.
+ * Returns the borrow. */
+static inline bool sampling_count_down(uint64_t *left, uint64_t size)
+{
+	bool borrow;
+
+#ifdef __x86_64__
+	__asm__("subq %2, %0" : "+m"(*left), "=@ccb"(borrow) : "er"(size));
+#else
+	borrow = __builtin_sub_overflow(*left, size, left);
+#endif
+	return borrow;
+}
+
+/* Whether `size` bytes may be allocated on the fast path; if so, counts them. */
 static inline bool sampling_passes(size_t size)
 {
 	uint64_t *left = &sampling_thread.left;
 
-	if (__builtin_expect(!__builtin_sub_overflow(*left, size, left), 1))
+	if (__builtin_expect(!sampling_count_down(left, size), 1))
 		return true;
 	*left += size;
 	return false;
