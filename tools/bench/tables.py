@@ -20,6 +20,8 @@ PROGRAMS = {
     "java": "java -Xmx256m -cp . Peer gcbench 12",
     "go": "./go-peer gcbench 1",
     "node": "node {root}/tools/bench/programs/peer.js gcbench 3",
+    "node server": "node {root}/tools/bench/programs/server.js 4000",
+    "make": "make -s -B -j2 -C {root} O={build}/bench/made {build}/bench/made/libgcprof-gc.a",
     "getppid": "./getppid 3000000",
     "few getppid": "./getppid 30000",
     "pipe": "{build}/workloads/waits pipe 100000",
