@@ -151,8 +151,8 @@ said() { # LINE
 	"$GCPROF" export -f html both.data
 	browse 'both.data.html#' eval '(line => [Math.max(...line) > 0, line.at(-1), data.heaps_end_ns < report.duration_ns])(held("rss_bytes"))'
 	same line "$(said 1)" '[true,0,true]'
-	# It goes on after the last collection as long as the process does.
-	browse '#' eval '(line => line.at(-2) > 0)(held("rss_bytes"))'
+	# It goes on after the last collection as long as the process does, which takes CPU time to its end.
+	browse '#' eval 'held("rss_bytes")[windows.findLastIndex(w => w.cpu_ns > 0)] > 0 && windows.findLastIndex(w => w.rss_bytes > 0) < windows.findLastIndex(w => w.cpu_ns > 0)'
 	same goes-on "$(said 1)" true
 }
 
