@@ -81,6 +81,10 @@ TEST(collections_that_cost_name_who_causes_them)
 	model.gc.fixed_ns = 8e6;
 	model.gc.nursery_bytes = 4 << 20;
 	CHECK(says(&model, "small_nursery", "every 100 ms"));
+	/* Those of several threads overlap, so they have no share of wall time. */
+	model.gc.overlap = true;
+	CHECK(says(&model, "small_nursery", "100 minor collections took 1.00 s in all threads"));
+	model.gc.overlap = false;
 	CHECK(!says(&model, "long_pauses", ""));
 	model.gc.minor.max_ns = second / 4;
 	CHECK(says(&model, "long_pauses", "minor collection, took 250 ms"));

@@ -187,10 +187,15 @@ static bool find_small_nursery(const struct model *model, struct words *words)
 
 	if (minor < 0.05 * wall_of(model) || count < 20 || gc->fixed_ns * count < minor / 2)
 		return false;
+	if (gc->overlap)
+		fprintf(words->evidence, "%s minor collections took %s in all threads",
+			unit_count(gc->minor.count).text, unit_time(minor).text);
+	else
+		fprintf(words->evidence, "Minor collections came every %s and took %s of wall time",
+			unit_time(wall_of(model) / count).text,
+			unit_percent(minor / wall_of(model)).text);
 	fprintf(words->evidence,
-		"Minor collections came every %s and took %s of wall time, most of which (about %s "
-		"each) does not depend on what they copy.",
-		unit_time(wall_of(model) / count).text, unit_percent(minor / wall_of(model)).text,
+		", most of which (about %s each) does not depend on what they copy.",
 		unit_time(gc->fixed_ns).text);
 	fprintf(words->remedy, "Make the nursery larger");
 	if (gc->nursery_bytes)
