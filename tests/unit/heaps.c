@@ -284,6 +284,24 @@ TEST(a_cycle_has_the_reason_of_the_pause_that_decided_on_it_and_its_pauses_have_
 	places_free(places);
 }
 
+TEST(pauses_of_a_cycle_that_began_before_the_recording_make_no_cycle)
+{
+	begin(true);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 100, "G1 Concurrent GC", "Old", 60);
+	fire("hotspot:mem__pool__gc__begin", MACHINE, 130, "G1 Concurrent GC", "Old", 70);
+	pause(true, 131);
+	pause(false, 132);
+	fire("hotspot:mem__pool__gc__end", MACHINE, 133, "G1 Concurrent GC", "Old", 60);
+	fire("_ZN16G1ConcurrentMark20concurrent_cycle_endEv", DRIVER, 160, NULL, NULL, 0);
+	places_finish(places, 1000);
+	for (size_t i = 0; i < seen.n; i++)
+		CHECK(seen.of[i].header.code != EVENT_gc_cycle);
+	CHECK_EQ(end(0)->header.time, 132);
+	CHECK_EQ(end(0)->heap_before, 70);
+	CHECK_EQ(end(0)->heap_after, 60);
+	places_free(places);
+}
+
 TEST(operations_name_pauses_and_are_the_reasons_of_stops)
 {
 	begin(false);

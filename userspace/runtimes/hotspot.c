@@ -515,6 +515,7 @@ const struct runtime runtime_hotspot = {
 	.kind_name = hotspot_kind,
 	.is_own_frame = is_own_frame,
 	.type_name = hotspot_type,
+	.cycle_collector = "G1 Concurrent GC",
 	.area = area,
 	.threads_count = true,
 };

@@ -265,6 +265,9 @@ struct runtime {
 	bool (*is_own_frame)(uint64_t ip);
 	/* A type's usual name, from the text in its first sample; NULL: unchanged. */
 	void (*type_name)(const char *text, char *out, size_t room);
+	/* A collector whose cycles functions report: it reports areas around pauses in them. NULL:
+	 * none. */
+	const char *cycle_collector;
 	/* What a reported area is, by its name; NULL: all are of the heap. */
 	enum runtime_area (*area)(const char *name);
 	bool threads_count; /* COUNTER is the thread, which draws its first distance at its start */

@@ -308,12 +308,16 @@ static bool is_pausing(const struct firing *firing, const struct heap *heap)
 
 /*
  * Where reports on parts of the heap belong that come outside of pauses. With a cycle in progress
- * that functions report, or that has just ended, it is that. Otherwise they make a cycle, one in
- * each thread: a minor one may come and go during a major one.
+ * that functions report, or that has just ended, it is that; such a cycle may have begun before the
+ * recording. Otherwise they make a cycle, one in each thread: a minor one may come and go during a
+ * major one.
  */
-static struct heap *cycle_of(struct places *places, const struct firing *firing, struct heap *heap)
+static struct heap *cycle_of(struct places *places, const struct firing *firing, struct heap *heap,
+			     const char *collector)
 {
-	if (heap->cycle.began)
+	const char *of_functions = firing->runtime->cycle_collector;
+
+	if (heap->cycle.began || (of_functions && strcmp(collector, of_functions) == 0))
 		return heap;
 	return heap_at(places, firing,
 		       firing->values.of[VALUE_HEAP] | (uint64_t)firing->event->header.tid << 32);
@@ -399,12 +403,13 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 	struct firing part = *firing; /* of the sums */
 	char collector[64], name[64];
 	bool pausing = is_pausing(firing, heap);
-	struct heap *own = pausing ? heap : cycle_of(places, firing, heap);
 	enum runtime_area area;
+	struct heap *own;
 
+	places_text(firing, 0, collector, sizeof(collector));
+	own = pausing ? heap : cycle_of(places, firing, heap, collector);
 	if (!own)
 		return -ENOMEM;
-	places_text(firing, 0, collector, sizeof(collector));
 	places_text(firing, 1, name, sizeof(name));
 	area = firing->runtime->area ? firing->runtime->area(name) : AREA_HEAP;
 	if (area == AREA_OTHER)
@@ -427,7 +432,7 @@ static int pool(struct places *places, const struct firing *firing, struct heap 
 
 static int reason(struct places *places, const struct firing *firing, struct heap *heap)
 {
-	struct heap *own = is_pausing(firing, heap) ? NULL : cycle_of(places, firing, heap);
+	struct heap *own = is_pausing(firing, heap) ? NULL : cycle_of(places, firing, heap, "");
 
 	if (own && own->cycle.began && !own->cycle_ended) {
 		if (!own->cycle.reason)
