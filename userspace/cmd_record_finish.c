@@ -49,8 +49,11 @@ static void finish_profile(struct recording *recording, uint64_t end)
 {
 	const struct patience *patience =
 		recording->target || recording->running.count ? &for_program : &for_system;
-	int closed, err = drain_finish(recording->drain, patience);
+	int closed, err;
 
+	if (!recording->paused)
+		counters_pause(recording->counters, end);
+	err = drain_finish(recording->drain, patience);
 	recording_step(recording, "the last events are written");
 	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
 	err = err ? err : counters_put_losses(recording->counters, clock_now());

@@ -30,6 +30,9 @@ is_near() { # BLOCKS
 		! is_near $blocks || break
 	done
 	is_near $blocks
+	# Windows and gaps are together the recording, with nothing of the time in which it is completed.
+	jq -e '.duration_ns - .syscall_traced_ns - .syscall_untraced_ns | . >= 0 and . < 100000000' estimate.json
+	jq -e '.duration_ns / 1e6 + 1 >= ([.losses[] | select(.name == "SYSCALLS_UNTRACED").count] | add)' estimate.json
 	jq -e --argjson truth $blocks '.syscall_coverage < 1 and .syscall_coverage > 0 and .syscall_untraced_ns > 0 and
 		([.syscalls[] | select(.name == "read" or .name == "write")] | length == 2 and
 		all(.estimated and .traced_count > 0 and .traced_count < $truth and .traced_count <= .count_low and

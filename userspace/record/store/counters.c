@@ -265,7 +265,7 @@ static int put_window(struct counters *counters, uint64_t now)
 	if (!tracing)
 		return 0;
 	begin = tracing->begun > counters->windows_end ? tracing->begun : counters->windows_end;
-	end = tracing->on ? now : tracing->ended;
+	end = !tracing->on ? tracing->ended : counters->paused ? counters->paused : now;
 	if (end <= begin)
 		return 0;
 	record.call_window.begin = begin;

@@ -34,7 +34,8 @@ int counters_put_second(struct counters *counters);
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing);
 int counters_put_calls(struct counters *counters);
 
-/* The recording is paused or resumed: the time between counts as neither traced nor untraced. */
+/* The recording is paused, or over, or resumed: the time between, or after it, counts as neither
+ * traced nor untraced. */
 void counters_pause(struct counters *counters, uint64_t time);
 void counters_resume(struct counters *counters, uint64_t time);
 
