@@ -89,7 +89,7 @@ said() { # LINE
 		return [of("types", "bytes"), of("types", "samples"), of("calls", "count"), of("calls", "total_ns"), of("waits", "count"), of("waits", "total_ns"), of("threads", "cpu_ns"), of("threads", "alloc_bytes"), costs(1).total[0]]; }'
 	browse '#' eval "(f => { const whole = f(0, 1), half = span[1] / 2 / wholeNs, a = f(0, half), b = f(Math.round(span[1] / snapSize()) * snapSize() / wholeNs, 1); return [whole, a.map((v, i) => v + b[i])]; })($sums)" \
 		eval '(span = snap(0, wholeNs), changed(), [tables.pauses.rows().length, data.pauses_count, tables.slow.rows().length, data.calls_count, tables.types.rows().length])' \
-		eval 'Object.keys(tables).filter(name => !["recording"].includes(name)).map(name => { setTab(name); return [name, $("panel").textContent.includes("Covers the whole")]; })' \
+		eval 'Object.keys(tables).filter(name => !["areas", "recording"].includes(name)).map(name => { setTab(name); return [name, $("panel").textContent.includes("Covers the whole")]; })' \
 		eval '(setTab("types"), $("panel").textContent)' \
 		eval '(select(null), tables.types.rows() === report.alloc.types && tables.waits.rows() === report.waits)'
 	said 1 | tee sums
@@ -133,6 +133,25 @@ said() { # LINE
 	said 4 | jq -e '.[0] == 2 and (.[1] | contains("least=3")) and (.[2] | contains("survived at least 3 collections"))'
 	browse '#measure=survived&least=3&time=0..0.1' eval '[least, $("note").textContent]'
 	said 1 | jq -e '.[0] == 2 and (.[1] | contains("by the time of allocation"))'
+}
+
+@test "the areas of a heap have a table, with the report's figures" {
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+	javac -d java "$BATS_TEST_DIRNAME/programs/Allocate.java"
+	"$GCPROF" record -F 0 -o java.data -- java -Xmx128m -XX:+UseSerialGC -cp java Allocate 4 1000000 >/dev/null 2>java.log
+	"$GCPROF" report --json java.data >java.report
+	"$GCPROF" export -f html java.data
+	browse 'java.data.html#tab=areas' \
+		eval '[...$("panel").querySelectorAll("tbody tr")].map(row => [...row.cells].map(cell => cell.textContent))' \
+		eval 'report.gc.areas.map(area => [area.name + (area.in_heap ? "" : " (not heap)"), bytes(area.peak_bytes), bytes(area.left_bytes)])' \
+		eval '(select([0, snapSize()]), $("panel").textContent.includes("Covers the whole"))'
+	jq -e -n --argjson rows "$(said 1)" --argjson wanted "$(said 2)" --slurpfile report java.report '
+		($rows | map([.[7], .[0], .[4]]) | sort) == ($wanted | sort) and
+		([$wanted[][0] | sub(" [(]not heap[)]$"; "")] | contains(["Eden Space", "Tenured Gen", "Metaspace"])) and
+		([$report[0].gc.areas[].name] | length) == ($rows | length)'
+	same 'not by time' "$(said 3)" true
+	browse '#' eval '[...$("tabs").children].some(tab => tab.id === "tab-areas")'
+	same 'no areas, no table' "$(said 1)" false
 }
 
 @test "a program without a collector has no card of its time" {
