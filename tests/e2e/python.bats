@@ -52,6 +52,21 @@ holds_collections() { # FILE
 	holds_collections out
 }
 
+# As clang makes it of sources of 3.14. The functions are as far from each other as there.
+@test "collections of a Python whose PyGC_Collect() ends with a jump to the function that collects" {
+	need_root
+	printf '%s\n' 'unsigned long Py_Version = 0x030e00f0;' 'char _PyRuntime[4096];' \
+		'__attribute__((noipa)) long collects(void *thread, int generation, int reason)' \
+		'{ return thread && reason ? generation + 5 : 0; }' \
+		'__attribute__((noipa, aligned(4096))) long PyGC_Collect(void) { return collects(_PyRuntime, 2, 1); }' \
+		'int main(void) { for (int i = 0; i < 20; i++) PyGC_Collect(), collects(_PyRuntime, 1, 2); }' >jumps.c
+	gcc -O2 -rdynamic jumps.c -o jumps
+	objdump -d jumps | grep -q 'jmp.*<collects>'
+	record -F 0 -- ./jumps
+	same collections "$("$GCPROF" query "SELECT name, count(*), sum(unreachable) FROM collections
+		GROUP BY name ORDER BY name" 2>/dev/null | tail -n +3 | xargs)" 'generation 1 20 120 generation 2 20 140'
+}
+
 @test "a program that only starts Python: collections from its start on" {
 	need_python
 	echo 'import gc, os

@@ -6,9 +6,9 @@
  * calls of gc.callbacks, once each.
  *
  * Most other builds have no notes. There, the function that collects is found as the one that
- * PyGC_Collect() calls for generation 2, its second argument. It returns the number of unreachable
- * objects. Depending on the version and the compiler, gc.callbacks are called by it or by its
- * callers.
+ * PyGC_Collect() calls, or ends with a jump to, for generation 2, its second argument. It returns
+ * the number of unreachable objects. Depending on the version and the compiler, gc.callbacks are
+ * called by it or by its callers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,23 +56,35 @@ static const struct runtime_place places[] = {
 
 #define SEARCH_MAX (64u << 20) /* bytes of code */
 
+/* Does the current instruction call a function, or jump to one? */
+static bool leaves(const struct code *code, uint64_t begin, uint64_t end)
+{
+	uint64_t target = code_target(code);
+
+	return code->insn.mnemonic == ZYDIS_MNEMONIC_CALL ||
+	       (code->insn.mnemonic == ZYDIS_MNEMONIC_JMP && (target < begin || target >= end));
+}
+
 /* The function that PyGC_Collect() calls for generation 2; false: none, or several. */
 static bool find_collecting(struct runtime_file *file, uint64_t *function)
 {
 	uint8_t room[CODE_BYTES_MAX];
 	struct code code;
+	uint64_t begin, end;
 	bool full = false;
 
 	*function = 0;
 	if (!code_open_function(file, "PyGC_Collect", room, &code))
 		return false;
+	begin = code.next;
+	end = begin + code.left;
 	while (code_step(&code)) {
 		if (code_is_register(&code, 0, ZYDIS_REGISTER_ESI) ||
 		    code_is_register(&code, 0, ZYDIS_REGISTER_RSI))
 			full = code.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
 			       code.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 			       code.operands[1].imm.value.u == GENERATIONS - 1;
-		if (code.insn.mnemonic != ZYDIS_MNEMONIC_CALL)
+		if (!leaves(&code, begin, end))
 			continue;
 		if (full && *function)
 			return false;
