@@ -45,9 +45,9 @@ enum ruby_item {
 #define RUBY_ARRAY     0x07
 #define RUBY_CODE_TYPE 0xf01f
 #define RUBY_CODE      0x701a
-#define RUBY_LAST_SIMPLE                                                        \
-	8 /* nil; true objects have greater addresses, which are multiples of 8 \
-	   */
+
+/* nil; true objects have greater addresses, which are multiples of 8. */
+#define RUBY_LAST_SIMPLE 8
 
 /* In strings and arrays: a string's characters are elsewhere; an array's items are in itself. */
 #define RUBY_FORM_BIT     0x2000

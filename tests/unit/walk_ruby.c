@@ -18,7 +18,7 @@ enum {
 	STACK = 0x10000,
 	STACK_WORDS = 8192,
 	TARGETS = 0x60000,
-	LOOP = 0x500000, /* code, which nobody reads */
+	LOOP = 0x500000, /* code, which is not read */
 	LOOP_SIZE = 0x1000,
 	OTHER = LOOP + LOOP_SIZE,
 	FRAME_SIZE = 64,

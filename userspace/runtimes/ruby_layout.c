@@ -13,7 +13,7 @@
 #include "../symbols/elf_file.h"
 #include "find.h"
 
-#define STORAGES_MAX 1024 /* thread-local variables of a file that are looked at */
+#define STORAGES_MAX 1024 /* thread-local variables of a file that are searched */
 
 static const struct row {
 	const char *version; /* with the '.' in front of the third number */
