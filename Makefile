@@ -127,6 +127,14 @@ own_text := $(foreach s,.text .text.unlikely .text.hot .text.startup .text.exit,
 $(O)/flags: always
 	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION) $(own_text))')
 
+# Git says nothing where the tree is no clone of its own; under sudo the clone may be another user's.
+COMMIT := $(if $(wildcard .git),$(shell git -c safe.directory='*' describe --always --abbrev=12 --exclude='*' --dirty=+ 2>/dev/null))
+$(O)/commit: always
+	$(call keep,'$(COMMIT)')
+
+$(O)/userspace/util/version.o: $(O)/commit
+$(O)/userspace/util/version.o: INCLUDES := $(if $(COMMIT),-DGCPROF_COMMIT='"$(COMMIT)"')
+
 $(O)/sources: always
 	$(call keep,$(patsubst $(O)/%,%,$(PROVIDER_OBJ) $(GC_OBJ) $(MALLOC_OBJ) $(USER_OBJ)))
 

@@ -16,6 +16,7 @@
 #include "record/kernel/trial.h"
 #include "util/escape.h"
 #include "util/log.h"
+#include "util/version.h"
 
 struct doctor_options {
 	int json;
@@ -133,7 +134,7 @@ static void print_capabilities(void)
 
 static void print_diagnosis(const struct diagnosis *diagnosis, bool verbose)
 {
-	printf("gcprof %s, as user %u%s\n\nThis machine and your rights:\n", GCPROF_VERSION,
+	printf("%s, as user %u%s\n\nThis machine and your rights:\n", gcprof_version,
 	       (unsigned)geteuid(), geteuid() ? "" : " (root)");
 	for (size_t i = 0; i < check_count; i++) {
 		const struct finding *finding = &diagnosis->findings[i];

@@ -14,6 +14,7 @@
 #include "util/invoker.h"
 #include "util/log.h"
 #include "util/suggest.h"
+#include "util/version.h"
 
 static const struct command *const commands[] = {
 	&cmd_record, &cmd_snapshot, &cmd_pause,  &cmd_resume, &cmd_top,   &cmd_report,
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
 		return finish(help(argc > 2 ? argv[2] : NULL));
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-		printf("gcprof %s\n", GCPROF_VERSION);
+		puts(gcprof_version);
 		return finish(0);
 	}
 	return command ? finish(command->run(argc - 1, argv + 1)) : complain(word);

@@ -26,10 +26,29 @@ expect() { # STATUS PATTERN ARGUMENTS...
 	expect 2 'perfeto: no such format; did you mean perfetto?' export -f perfeto
 	expect 2 'unknown option' record --what -- /bin/true
 	expect 0 'usage' --help
-	expect 0 'gcprof [0-9]' --version
+	commit=' \([0-9a-f]{12}\+?\)'
+	[ -e "$ROOT/.git" ] || commit=
+	expect 0 "^gcprof [0-9.]+$commit\$" --version
 	for verb in record report info dump; do
 		expect 0 "usage: gcprof $verb" "$verb" --help
 	done
+}
+
+@test "every command refuses a profile of another version by the name of its writer" {
+	printf '\1\025\6gcprof\4\014gcprof 9.8.7' | zstd -q >newer.data
+	printf '\1\010\6gcprof\2' | zstd -q >older.data
+	for command in report info dump query diff export view merge; do
+		case $command in
+		query) arguments='select(1) newer.data' ;;
+		diff) arguments='newer.data newer.data' ;;
+		export) arguments='-f folded newer.data' ;;
+		merge) arguments='-o both.data newer.data newer.data' ;;
+		*) arguments=newer.data ;;
+		esac
+		# shellcheck disable=SC2086 # words
+		expect 1 'newer.data: gcprof 9.8.7 wrote it in format 4; this is gcprof .*reads format 3' $command $arguments
+	done
+	expect 1 'older.data: an older gcprof wrote it in format 2' report older.data
 }
 
 @test "record: no command" {

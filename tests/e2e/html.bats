@@ -279,11 +279,11 @@ C
 	same ready "$(said 2)" '"yes"'
 }
 
-@test "profiles of the first version, cut off and without anything are pages too" {
-	cp "$BATS_TEST_DIRNAME/../golden/version1.gcprof" old.data
+@test "profiles of extreme values, cut off and without anything are pages too" {
+	cp "$BATS_TEST_DIRNAME/../golden/profile.gcprof" extreme.data
 	head -c "$(($(stat -c %s known.data) * 2 / 3))" known.data >cut.data
 	"$GCPROF" record -F 0 --no-syscalls -o bare.data -- true 2>bare.log || "$GCPROF" record -o bare.data -- true 2>bare.log
-	for name in old cut bare; do
+	for name in extreme cut bare; do
 		"$GCPROF" export -f html "$name.data"
 		browse "$name.data.html#" eval 'document.documentElement.dataset.ready' eval '$("warning").hidden'
 		same "$name" "$(said 1)" '"yes"'

@@ -17,7 +17,7 @@ setup() {
 	chown $USER_ID:$USER_ID mine
 	chmod 755 . roots
 	(umask 077 && echo "$SECRET" >roots/secret)
-	cp "$BATS_TEST_DIRNAME/../golden/version1.gcprof" profile
+	cp "$BATS_TEST_DIRNAME/../golden/profile.gcprof" profile
 	# The least that VMProf writes: header, interval, version 1, no name, end.
 	{
 		printf '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\350\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

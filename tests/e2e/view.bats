@@ -5,7 +5,7 @@
 
 load common
 
-PROFILE=$BATS_TEST_DIRNAME/../golden/version1.gcprof
+PROFILE=$BATS_TEST_DIRNAME/../golden/profile.gcprof
 
 teardown() {
 	local viewer

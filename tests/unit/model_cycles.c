@@ -519,26 +519,3 @@ TEST(impossible_summaries_are_refused)
 	model_free(model);
 	synthetic_free(&synthetic);
 }
-
-TEST(collections_that_only_old_versions_read_count_as_lost)
-{
-	struct synthetic synthetic;
-	struct model *model;
-	size_t found = 0;
-
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
-	PUT(&synthetic, collections, .begin = 2000, .thread = 1, .count = 40);
-	PUT(&synthetic, collections, .begin = 2500, .thread = 1, .count = 2);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
-	for (size_t i = 0; i < model->n_losses; i++)
-		if (strstr(model->losses[i].text, "newer ones cannot read")) {
-			found++;
-			CHECK_EQ(model->losses[i].count, 42);
-			CHECK_STR(model->losses[i].stream, "gc");
-		}
-	CHECK_EQ(found, 1);
-	model_free(model);
-	synthetic_free(&synthetic);
-}

@@ -161,9 +161,8 @@ RIG const char *stack_text(uint64_t stack)
 				text + at, sizeof(text) - at, "%sc%" PRIu64 "@%" PRIu64, space,
 				seen.manageds[frame].code, seen.manageds[frame].line);
 		else
-			at += (size_t)snprintf(text + at, sizeof(text) - at,
-					       "%sk%" PRIu64 ":%" PRIx64, space,
-					       seen.kernels[frame].id, seen.kernels[frame].address);
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%sk%" PRIu64, space,
+					       seen.kernels[frame].id);
 	}
 	return text;
 }

@@ -88,9 +88,9 @@ TEST(kernel_frames_of_a_wait_stand_on_the_stack_that_was_left)
 	/* Not told where it was left: its own time is another one. */
 	send_wait(0xffffffff81000010);
 	finish();
-	CHECK_STR(stack_text(nth(RECORD_wait, 0)->wait.stack), "m1:5100 k2:0");
-	CHECK_STR(stack_text(nth(RECORD_wait, 1)->wait.stack), "m1:5200 k2:0");
-	CHECK_STR(stack_text(nth(RECORD_wait, 2)->wait.stack), "k2:0");
+	CHECK_STR(stack_text(nth(RECORD_wait, 0)->wait.stack), "m1:5100 k2");
+	CHECK_STR(stack_text(nth(RECORD_wait, 1)->wait.stack), "m1:5200 k2");
+	CHECK_STR(stack_text(nth(RECORD_wait, 2)->wait.stack), "k2");
 	CHECK_EQ(nth(RECORD_wait, 1)->wait.quality, STACK_USER_END);
 	CHECK_EQ(nth(RECORD_wait, 2)->wait.quality, 0);
 }

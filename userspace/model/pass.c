@@ -387,9 +387,6 @@ static int take_event(struct pass *pass, const struct record *record)
 		return take_gc_end(pass, &record->gc_end);
 	case RECORD_gc_summary:
 		return take_gc_summary(pass);
-	case RECORD_collections:
-		return streams_unread(&pass->world.streams, pass->world.model->arena,
-				      record->collections.count);
 	case RECORD_heap_site:
 	case RECORD_heap_area:
 	case RECORD_gc_cycle:

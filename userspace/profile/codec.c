@@ -19,9 +19,6 @@
 	_Static_assert((int)COUNT_##name_ <= CODEC_FIELDS_MAX, "raise CODEC_FIELDS_MAX");
 #include "records.def"
 
-/* The fields of a stack in version 1. */
-static const enum field_kind version1_stack[] = {FIELD_UINT, FIELD_DELTA, FIELD_UINT};
-
 void codec_reset(struct codec *codec, uint64_t time)
 {
 	memset(codec, 0, sizeof(*codec));
@@ -148,9 +145,8 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
 static uint64_t resolve(struct codec *codec, const struct record *record, size_t i, uint64_t raw)
 {
 	const struct field_info *fields = record_info(record->kind)->fields;
-	bool old = codec->version1 && record->kind == RECORD_stack;
 
-	switch (old ? version1_stack[i] : fields[i].kind) {
+	switch (fields[i].kind) {
 	case FIELD_INT:
 		return zigzag_unfold(raw);
 	case FIELD_TIME:

@@ -12,12 +12,11 @@
 
 /* The bases of difference-coded fields. Reset at the start of a chunk. */
 struct codec {
-	bool version1;                                     /* decodes records of that version */
 	uint64_t time;                                     /* last TIME of any record */
 	uint64_t previous[RECORD_CODES][CODEC_FIELDS_MAX]; /* last values of DELTA fields */
 };
 
-/* Begins a chunk of the current version. */
+/* Begins a chunk. */
 void codec_reset(struct codec *codec, uint64_t time);
 
 /*

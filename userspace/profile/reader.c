@@ -5,6 +5,7 @@
  * first record is returned. So records are what a writer wrote, or a well-formed forgery.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -13,14 +14,12 @@
 #include "cpu_time.h"
 #include "reader.h"
 
-#define INPUT_BYTES   (512 * 1024)
-#define FRAME_MAX     (64 << 20) /* plain bytes in one frame; writers make 256 KiB plus a record */
-#define WINDOW_LOG    26         /* memory that zstd may use, as a power of two */
-#define FIRST_PLAIN   (512 * 1024)
-#define HEADER_MIN    18 /* bytes that zstd needs for a frame's content size */
-#define HEADER_FRAME  64 /* a shorter file may be a truncated profile */
-#define FORMAT_MAGIC  "gcprof"
-#define FORMAT_NUMBER 2
+#define INPUT_BYTES  (512 * 1024)
+#define FRAME_MAX    (64 << 20) /* plain bytes in one frame; writers make 256 KiB plus a record */
+#define WINDOW_LOG   26         /* memory that zstd may use, as a power of two */
+#define FIRST_PLAIN  (512 * 1024)
+#define HEADER_MIN   18 /* bytes that zstd needs for a frame's content size */
+#define HEADER_FRAME 64 /* a shorter file may be a truncated profile */
 
 enum frame_result { FRAME_OK, FRAME_END, FRAME_TORN, FRAME_BAD };
 
@@ -183,7 +182,6 @@ static bool fits(struct profile_reader *reader, const struct record *record)
 		return false;
 	reader->chunk_next++;
 	codec_reset(reader->codec, record->chunk.time);
-	reader->codec->version1 = reader->status.version < 2;
 	return true;
 }
 
@@ -272,6 +270,23 @@ int profile_reader_next(struct profile_reader *reader, struct record *record)
 	return 0;
 }
 
+static _Thread_local struct profile_refusal refusal;
+
+static int refuse(const struct record_header *header)
+{
+	const struct bytes writer = header->writer;
+
+	refusal.format = header->version;
+	snprintf(refusal.writer, sizeof(refusal.writer), "%.*s",
+		 (int)(writer.size < sizeof(refusal.writer) ? writer.size : 0), writer.data);
+	return -EPROTO;
+}
+
+const struct profile_refusal *profile_reader_refusal(void)
+{
+	return &refusal;
+}
+
 /* Reads the first frame, which must begin with the header. */
 static int check_header(struct profile_reader *reader)
 {
@@ -292,10 +307,8 @@ static int check_header(struct profile_reader *reader)
 	    record.header.magic.size != strlen(FORMAT_MAGIC) ||
 	    memcmp(record.header.magic.data, FORMAT_MAGIC, strlen(FORMAT_MAGIC)))
 		return -EBADMSG;
-	if (record.header.version > FORMAT_NUMBER)
-		return -EPROTO;
 	reader->status.version = record.header.version;
-	return 0;
+	return record.header.version == FORMAT_NUMBER ? 0 : refuse(&record.header);
 }
 
 static int init(struct profile_reader *reader)

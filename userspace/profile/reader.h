@@ -15,10 +15,19 @@ struct profile_reader;
 
 /*
  * Takes over the source, even on failure. Reads and checks the header: -ENODATA for a file that is
- * empty or ends within the header, -EBADMSG for a file of another kind, -EPROTO for a newer version
- * of the format.
+ * empty or ends within the header, -EBADMSG for a file of another kind, -EPROTO for another version
+ * of the format, which profile_reader_refusal() returns.
  */
 int profile_reader_open(struct source *source, struct profile_reader **out);
+
+/* What was refused with -EPROTO. */
+struct profile_refusal {
+	uint64_t format;
+	char writer[64]; /* the program and its version, untrusted; "": not known */
+};
+
+/* The last refusal in this thread. */
+const struct profile_refusal *profile_reader_refusal(void);
 
 /*
  * Returns the next record known to records.def, including the header: 1 and *record, whose BYTES

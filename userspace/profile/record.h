@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FORMAT_MAGIC  "gcprof"
+#define FORMAT_NUMBER 3 /* raised when an older reader would misread a file; see FORMAT.md */
+
 #define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
 /* Types, samples and heaps have the number of their provider minus 1 in these bits. */

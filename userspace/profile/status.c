@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* status.c: explains why a profile cannot be read or is incomplete. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/log.h"
-
+#include "../util/version.h"
 #include "status.h"
+
+static const char *refusal_text(void)
+{
+	static _Thread_local char text[256];
+	const struct profile_refusal *refusal = profile_reader_refusal();
+	const bool newer = refusal->format > FORMAT_NUMBER;
+	const char *writer = newer ? "a newer gcprof" : "an older gcprof";
+
+	snprintf(text, sizeof(text),
+		 "%s wrote it in format %" PRIu64 "; this is %s, which reads format %d: %s",
+		 *refusal->writer ? refusal->writer : writer, refusal->format, gcprof_version,
+		 FORMAT_NUMBER,
+		 newer ? "read it with that version"
+		       : "read it with that version, or record again");
+	return text;
+}
 
 const char *profile_error_text(int err)
 {
@@ -19,7 +36,7 @@ const char *profile_error_text(int err)
 	case -EBADMSG:
 		return "it is not a profile of gcprof";
 	case -EPROTO:
-		return "it was written by a newer gcprof, whose format this one does not know";
+		return refusal_text();
 	case -EISDIR:
 		return "it is a directory";
 	case -EACCES:

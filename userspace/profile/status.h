@@ -5,7 +5,8 @@
 
 #include "reader.h"
 
-/* Explains an error of profile_reader_open() or source_file_open() to the user; never NULL. */
+/* Explains an error of profile_reader_open() or source_file_open(), the last in this thread, to the
+ * user; never NULL. The text may hold words of the file: it is escaped by whoever prints it. */
 const char *profile_error_text(int err);
 
 /* One word: complete, unfinished, torn, damaged, large. */

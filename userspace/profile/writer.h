@@ -85,9 +85,9 @@ uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process,
 				uint64_t line);
 uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, uint64_t frame);
 
-/* Calls `visit` for every native and kernel frame so far, with its definition; for a kernel frame
- * that includes its address. */
-typedef void frame_visit(void *context, uint64_t frame, const struct record *definition);
+/* Calls `visit` for every native and kernel frame so far. */
+struct intern_frame;
+typedef void frame_visit(void *context, const struct intern_frame *frame);
 void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context);
 
 /* Compresses and writes the pending data. The chunk is then safe in the sink. */

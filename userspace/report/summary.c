@@ -115,10 +115,11 @@ static void print_when(const struct section *section)
 	if (run->snapshot && !run->files)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "snapshot: %s", run->snapshot);
 	if (run->host)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "host %s%s%s%s%s%s%s", run->host,
+		page_paragraph(section->page, STYLE_PLAIN, 2, "host %s%s%s%s%s%s%s%s%s", run->host,
 			       run->kernel ? ", kernel " : "", run->kernel ? run->kernel : "",
 			       run->machine ? ", " : "", run->machine ? run->machine : "",
-			       run->cpus ? ", CPUs " : "", run->cpus ? run->cpus : "");
+			       run->cpus ? ", CPUs " : "", run->cpus ? run->cpus : "",
+			       run->tool ? "; " : "", run->tool ? run->tool : "");
 }
 
 static void print_pauses(const struct section *section)
@@ -474,8 +475,8 @@ static void print_syscalls(const struct section *section, FILE *out)
 			unit_time((double)model->syscall_ns).text);
 	if (tracing->gaps && !tracing->estimated && !model->filter)
 		fprintf(out,
-			" in the %s of %s in which they were traced (this profile of an "
-			"older version does not allow estimates)",
+			" in the %s of %s in which they were traced (the profile allows no "
+			"estimate of the rest)",
 			unit_time((double)tracing->traced_ns).text,
 			unit_time((double)tracing->traced_ns + (double)tracing->untraced_ns).text);
 	if (model->syscall_gc_ns)

@@ -47,38 +47,6 @@ int streams_loss(struct streams *streams, const struct record_loss *record)
 	return 0;
 }
 
-static struct bytes bytes_of(const char *text)
-{
-	return (struct bytes){text, strlen(text)};
-}
-
-int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections)
-{
-	enum { UNREAD = LOSS_COLLECTIONS_UNREAD };
-	static const struct {
-		const char *name, *doc;
-		uint64_t stream, severity;
-	} known[LOSS_MAX] = {
-#define LOSS(code, name, stream, severity, doc) \
-	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity},
-#include "../../../bpf/loss.def"
-#undef LOSS
-	};
-	const struct plural_text many = plural(2, known[UNREAD].doc),
-				 one = plural(1, known[UNREAD].doc);
-	const struct record_loss_kind kind = {
-		UNREAD,
-		known[UNREAD].stream,
-		known[UNREAD].severity,
-		bytes_of(known[UNREAD].name),
-		bytes_of(many.text),
-		bytes_of(one.text),
-	};
-
-	streams->losses[UNREAD].count += collections;
-	return streams->losses[UNREAD].name ? 0 : streams_loss_kind(streams, arena, &kind);
-}
-
 void streams_count(struct streams *streams, enum record_kind kind)
 {
 	streams->streams[record_stream(kind)].events++;

@@ -35,9 +35,6 @@ int streams_loss(struct streams *streams, const struct record_loss *record);
 /* Counts a record in its stream. */
 void streams_count(struct streams *streams, enum record_kind kind);
 
-/* Counts collections as lost if only an older gcprof can read them. */
-int streams_unread(struct streams *streams, struct arena *arena, uint64_t collections);
-
 int streams_finish(const struct streams *streams, struct model *model);
 
 #endif

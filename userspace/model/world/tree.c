@@ -142,11 +142,8 @@ int tree_native(struct tree *tree, const struct record_native_frame *record)
 int tree_kernel(struct tree *tree, const struct record_kernel_frame *record)
 {
 	int error;
-	struct frame *frame = new_frame(tree, record->id, RUNTIME_KERNEL, &error);
 
-	if (frame)
-		frame->address = record->address;
-	return error;
+	return new_frame(tree, record->id, RUNTIME_KERNEL, &error) ? 0 : error;
 }
 
 int tree_managed(struct tree *tree, const struct record_managed_frame *record)

@@ -12,6 +12,7 @@
 
 #include "../../profile/codes.h"
 #include "../../util/plural.h"
+#include "../../util/version.h"
 
 static struct bytes text(const char *string)
 {
@@ -56,7 +57,7 @@ int facts_put_machine(struct profile_writer *writer)
 	cpu_model(model, sizeof(model));
 	if (!getcwd(directory, sizeof(directory)))
 		directory[0] = '\0';
-	err = put_meta(writer, "tool", "gcprof " GCPROF_VERSION);
+	err = put_meta(writer, "tool", gcprof_version);
 	err = err ? err : put_meta(writer, "host", name.nodename);
 	err = err ? err : put_meta(writer, "kernel", name.release);
 	err = err ? err : put_meta(writer, "machine", name.machine);

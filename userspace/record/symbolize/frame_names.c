@@ -20,6 +20,7 @@
 #include "bytecodes.h"
 #include "java_names.h"
 #include "symbolizer.h"
+#include "../../profile/intern.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
@@ -518,21 +519,20 @@ static int name_kernel(struct frame_names *names, uint64_t frame, uint64_t addre
 	return write_symbols(names, frame, &symbol, symbol.name != NULL);
 }
 
-static void visit_frame(void *context, uint64_t id, const struct record *definition)
+static void visit_frame(void *context, const struct intern_frame *definition)
 {
 	struct frame_names *names = context;
-	struct symbol_frame frame = {.frame = id, .space = SYMBOL_FILE, .time = names->now};
+	struct symbol_frame frame = {.frame = definition->id, .space = SYMBOL_FILE};
 
-	if (id > names->highest)
-		names->highest = id;
-	if (id <= names->last || names->err)
+	if (definition->id > names->highest)
+		names->highest = definition->id;
+	if (definition->id <= names->last || names->err)
 		return;
-	if (definition->kind == RECORD_kernel_frame) {
-		names->err = name_kernel(names, id, definition->kernel_frame.address);
-		return;
-	}
-	frame.place = definition->native_frame.offset;
-	names->err = ask_native(names, &frame, definition->native_frame.module);
+	frame.place = definition->place;
+	frame.time = names->now;
+	names->err = definition->kind == RECORD_kernel_frame
+			     ? name_kernel(names, definition->id, definition->place)
+			     : ask_native(names, &frame, definition->module);
 }
 
 static int ask_all(struct frame_names *names, bool last)
