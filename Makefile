@@ -33,11 +33,13 @@
 #:   BUILD=release|debug     debug: -O1, collector checks on
 #:   SAN=address,undefined   sanitizers, for every target
 #:   O=DIR                   where everything is built (default: build)
+#:   LIBDIR=DIR              where install puts libraries to link to (default: PREFIX/lib)
 
 O      ?= build
 BUILD  ?= release
 SAN    ?=
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 CLANG  ?= clang
 CFLAGS ?=
 
@@ -198,9 +200,9 @@ $(O)/libgcprof-gc.a: $(GC_OBJ) $(O)/sources
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(GC_OBJ)
 
-$(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/libgcprof-provider.so $(O)/sources
+$(O)/libgcprof-gc.so: $(GC_OBJ) $(O)/libgcprof-provider.so gc/gc.map $(O)/sources
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 $(GC_OBJ) -L$(O) -lgcprof-provider -lpthread -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-gc.so.0 -Wl,--version-script=gc/gc.map $(GC_OBJ) -L$(O) -lgcprof-provider -lpthread -o $@
 
 # One object with the public names only: others would meet those of the programs that it is linked to.
 # But for what all notes of a file share: a program may have probes of its own.
@@ -211,9 +213,9 @@ $(O)/libgcprof-provider.a: $(PROVIDER_OBJ) $(O)/sources
 	$(Q)objcopy --globalize-symbol=_.stapsdt.base $(O)/gc/provider/whole.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(O)/gc/provider/whole.o
 
-$(O)/libgcprof-provider.so: $(PROVIDER_OBJ) $(O)/sources
+$(O)/libgcprof-provider.so: $(PROVIDER_OBJ) gc/provider/provider.map $(O)/sources
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-provider.so.0 $(PROVIDER_OBJ) -lpthread -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libgcprof-provider.so.0 -Wl,--version-script=gc/provider/provider.map $(PROVIDER_OBJ) -lpthread -o $@
 
 # Their functions end with jumps to those of the allocator, and begin with a line of the cache: that is worth 2 to 4 %
 # of the time of a malloc() and its free().
@@ -392,33 +394,35 @@ clean:
 
 HEADERS := gc/gc.h gc/gc_inline.h
 PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
-DOCS := gc/README.md $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
+DOCS := LICENSE CHANGES.md userspace/profile/FORMAT.md gc/README.md $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
 UNITS := gcprof-keep.service gcprof-rotate.service
 UNIT_DIR := $(PREFIX)/lib/systemd/system
+# Where the program, in PREFIX/bin, looks for agents; they are loaded and never linked to.
+AGENT_DIR := $(PREFIX)/lib/gcprof
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 
 # NAME DESCRIPTION REQUIRES: a library, static and shared, and what pkg-config says of it
 define install_library
-	$(Q)install -D -m 644 $(O)/libgcprof-$(1).a $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).a
-	$(Q)install -D -m 755 $(O)/libgcprof-$(1).so $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).so.0
-	$(Q)ln -sf libgcprof-$(1).so.0 $(DESTDIR)$(PREFIX)/lib/libgcprof-$(1).so
-	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	$(Q)install -D -m 644 $(O)/libgcprof-$(1).a $(DESTDIR)$(LIBDIR)/libgcprof-$(1).a
+	$(Q)install -D -m 755 $(O)/libgcprof-$(1).so $(DESTDIR)$(LIBDIR)/libgcprof-$(1).so.0
+	$(Q)ln -sf libgcprof-$(1).so.0 $(DESTDIR)$(LIBDIR)/libgcprof-$(1).so
+	$(Q)mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: gcprof-$(1)' 'Description: $(2)' 'Version: $(VERSION)' 'Requires: $(3)' \
 		'Libs: -L$${libdir} -lgcprof-$(1)' 'Libs.private: -lpthread -lm' \
-		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/gcprof-$(1).pc
+		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(LIBDIR)/pkgconfig/gcprof-$(1).pc
 endef
 
 install: program library
 	$(Q)install -D -m 755 $(O)/gcprof $(DESTDIR)$(PREFIX)/bin/gcprof
 	$(call install_library,provider,how a runtime or an allocator reports to gcprof,)
 	$(call install_library,gc,generational garbage collector with a built-in allocation sampler,gcprof-provider)
-	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(AGENTS:%=$(O)/libgcprof-%.so)
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(O)/gcprof-node.cjs
+	$(Q)install -D -m 755 -t $(DESTDIR)$(AGENT_DIR) $(AGENTS:%=$(O)/libgcprof-%.so)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(AGENT_DIR) $(O)/gcprof-node.cjs
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) \
-		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(f:gc/%=%) &&) :
+		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(patsubst userspace/profile/%,%,$(f:gc/%=%)) &&) :
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
 	$(Q)install -D -m 644 -t $(DESTDIR)$(UNIT_DIR) $(UNITS:%=tools/service/%) # nobody enables them
@@ -427,11 +431,10 @@ install: program library
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/gcprof \
-		$(AGENTS:%=$(DESTDIR)$(PREFIX)/lib/libgcprof-%.so) $(DESTDIR)$(PREFIX)/lib/gcprof-node.cjs \
-		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(PREFIX)/lib/,pkgconfig/gcprof-$(l).pc \
+		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(LIBDIR)/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
+	$(Q)rm -rf $(DESTDIR)$(AGENT_DIR) $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
 
 -include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

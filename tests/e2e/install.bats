@@ -12,6 +12,8 @@ make_in_root() {
 @test "install, build a program against it, uninstall" {
 	make_in_root install
 	root/usr/bin/gcprof --version
+	[ -s root/usr/share/doc/gcprof/LICENSE ] && [ -s root/usr/share/doc/gcprof/CHANGES.md ]
+	[ -s root/usr/share/doc/gcprof/FORMAT.md ]
 	# A stranger's program, by pkg-config alone.
 	cat >tree.c <<-'C'
 		#include <gc.h>
@@ -83,6 +85,29 @@ make_in_root() {
 	done
 	make_in_root uninstall
 	same 'files left' "$(find root -type f -o -type l)" ""
+}
+
+# In two folders of libraries, a multiarch one and one outside of PREFIX.
+@test "libraries go where LIBDIR says, and agents are still found" {
+	for folder in /usr/lib/x86_64-linux-gnu /opt/lib64; do
+		make_in_root install LIBDIR=$folder
+		[ -s "root$folder/libgcprof-gc.so.0" ] && [ ! -e root/usr/lib/libgcprof-gc.so.0 ]
+		PKG_CONFIG_PATH=$PWD/root$folder/pkgconfig pkg-config --variable=libdir gcprof-gc | grep -qx "$folder"
+		root/usr/bin/gcprof record --malloc -o "$PWD/malloc.data" -- true
+		make_in_root uninstall LIBDIR=$folder
+		same 'files left' "$(find root -type f -o -type l)" ""
+	done
+}
+
+# One that disappears would break programs that are linked to it: then the number of the library rises.
+@test "libraries export what their lists say, under a version" {
+	for library in gc provider; do
+		list=$(find "$ROOT/gc" -name $library.map)
+		objdump -T "$BUILD/libgcprof-$library.so" | awk '$6 == "GCPROF_0.2" && $NF != $6 {print $NF}' | sort >exported
+		sed -n 's/^\t\([a-z_]*\);$/\1/p' "$list" | sort >listed
+		[ -s exported ]
+		diff exported listed
+	done
 }
 
 @test "the shell completes verbs, options and what they can be" {

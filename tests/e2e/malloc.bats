@@ -313,16 +313,16 @@ unsampled() { # PROGRAM REASON COMMAND...
 }
 
 @test "the agent is found in the lib directory of an installation, and must be the user's to read" {
-	mkdir -p there/bin there/lib
+	mkdir -p there/bin there/lib/gcprof
 	cp "$GCPROF" there/bin
 	run there/bin/gcprof record --malloc -- true
 	[ "$status" = 1 ]
 	[[ $output = *'libgcprof-malloc.so, which --agent malloc needs: No such file'* ]]
-	cp "$AGENT" there/lib
-	chmod 755 . there there/bin there/lib
+	cp "$AGENT" there/lib/gcprof
+	chmod 755 . there there/bin there/lib there/lib/gcprof
 	there/bin/gcprof record --malloc -- sh -c 'echo "$LD_PRELOAD"' >out 2>record.log
-	same LD_PRELOAD "$(realpath "$(cat out)")" "$PWD/there/lib/libgcprof-malloc.so"
-	chmod 600 there/lib/libgcprof-malloc.so
+	same LD_PRELOAD "$(realpath "$(cat out)")" "$PWD/there/lib/gcprof/libgcprof-malloc.so"
+	chmod 600 there/lib/gcprof/libgcprof-malloc.so
 	SUDO_UID=65534 SUDO_GID=65534 run there/bin/gcprof record --malloc -o - -- true
 	[ "$status" = 1 ]
 	[[ $output = *'which --agent malloc needs: Permission denied'* ]]

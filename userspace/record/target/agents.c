@@ -163,7 +163,7 @@ int agent_open(const struct agent_kind *kind, const struct invoker *user, struct
 {
 	out->fd = open_beside(kind, user, "", out);
 	if (out->fd == -ENOENT)
-		out->fd = open_beside(kind, user, "../lib/", out);
+		out->fd = open_beside(kind, user, "../lib/gcprof/", out);
 	if (out->fd >= 0)
 		return 0;
 	if (out->fd == -EINVAL)
