@@ -37,4 +37,19 @@ enum syscall_arg {
 	ARG_RANDOM, /* flags of getrandom() */
 };
 
+#define SYSCALL_ARGS_MAX 3 /* that are recorded */
+
+/* How many of them a call has: the registers of the others may hold anything. */
+static inline unsigned syscall_args_of(unsigned long number)
+{
+	static const unsigned char others[] = {
+#define SYSCALL(number, name, arguments) \
+	[number] = (arguments) < SYSCALL_ARGS_MAX ? SYSCALL_ARGS_MAX - (arguments) : 0,
+#include "syscalls_x86_64.def"
+#undef SYSCALL
+	};
+
+	return SYSCALL_ARGS_MAX - (number < sizeof(others) ? others[number] : 0);
+}
+
 #endif

@@ -98,8 +98,8 @@ static int find_call(const char *name, size_t size, uint64_t *number)
 		uint64_t number;
 		const char *name;
 	} calls[] = {
-#define SYSCALL(number, name) {number, #name},
-#include "model/world/syscalls_x86_64.def"
+#define SYSCALL(number, name, arguments) {number, #name},
+#include "../bpf/syscalls_x86_64.def"
 #undef SYSCALL
 	};
 

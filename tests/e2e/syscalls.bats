@@ -97,6 +97,42 @@ arguments_of() { # CALL RESULT
 	same "with --no-args" "$("$GCPROF" query --format csv "SELECT count(*) FROM syscalls WHERE path IS NOT NULL OR arguments IS NOT NULL" | tail -n 1 | tr -d '\r')" 0
 }
 
+# "getppid 0", of the functions behind calls that the running kernel has types of.
+kernels_calls() {
+	bpftool -j btf dump file /sys/kernel/btf/vmlinux | jq -r '(.types | map({key: "\(.id)", value: .}) | from_entries) as $types |
+		.types[] | select(.kind == "FUNC" and (.name | startswith("__do_sys_"))) |
+		"\(.name[9:]) \($types["\(.type_id)"].params | map(select(.name != "__unused")) | length)"' | LC_ALL=C sort
+}
+
+@test "calls have the arguments that the kernel knows: other registers are not recorded" {
+	need_root
+	sed -n 's/^SYSCALL([0-9]*, \(.*\), \([0-9]*\))$/\1 \2/p' "$ROOT/bpf/syscalls_x86_64.def" | LC_ALL=C sort >ours
+	kernels_calls | LC_ALL=C join - ours >both
+	[ "$(wc -l <both)" -gt 30 ]
+	same 'other numbers of arguments' "$(awk '$2 != $3' both)" ''
+	gcc -x c -o other - <<-'END'
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			long base, other = 0x5ec2e700;
+			for (int i = 0; i < 100; i++) {
+				syscall(SYS_getppid, other, other, other);
+				syscall(SYS_setsid, other, other, other);
+				syscall(SYS_umask, 022, other, other);
+				syscall(SYS_arch_prctl, 0x1003, &base, other);
+			}
+		}
+	END
+	record --syscall-rate 100000 --max-overhead off -- ./other
+	same getppid "$(arguments_of getppid '!= 0')" ''
+	same umask "$(arguments_of umask '= 18')" 0x12
+	arguments_of arch_prctl '= 0' | grep -xE '0x1003, 0x[0-9a-f]+'
+	"$GCPROF" dump | grep '^{"record":"syscall"' >calls
+	[ "$(wc -l <calls)" -ge 400 ]
+	absent $((0x5ec2e700)) calls
+}
+
 @test "--syscalls: all, slow, count, off" {
 	need_root
 	for mode in all slow=10ms count; do

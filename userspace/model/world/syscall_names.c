@@ -7,8 +7,8 @@
 #include "../../../bpf/events.h"
 
 static const char *const x86_64[] = {
-#define SYSCALL(number, name) [number] = #name,
-#include "syscalls_x86_64.def"
+#define SYSCALL(number, name, arguments) [number] = #name,
+#include "../../../bpf/syscalls_x86_64.def"
 #undef SYSCALL
 };
 

@@ -13,11 +13,11 @@
 #include "tree.h"
 #include "world.h"
 
-enum { ARGUMENTS = 3, HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
+enum { HERE = -100 /* AT_FDCWD */, FUTEX_COMMAND = 127, ERRNO_MAX = 4095 };
 
 static const struct {
 	bool known;
-	enum syscall_arg kinds[ARGUMENTS];
+	enum syscall_arg kinds[SYSCALL_ARGS_MAX];
 } calls[] = {
 #define SYSCALL_ARGS(number, name, a, b, c) [number] = {true, {ARG_##a, ARG_##b, ARG_##c}},
 #include "../../../bpf/syscall_args_x86_64.def"
@@ -120,16 +120,15 @@ static size_t put_arguments(const struct syscall_call *call, char *out, size_t s
 {
 	uint64_t number = call->number;
 	bool known = number < sizeof(calls) / sizeof(*calls) && calls[number].known;
+	unsigned count = syscall_args_of(number);
 	size_t used = 0;
 
 	*out = 0;
 	if (!call->arguments)
 		return (size_t)snprintf(out, size, "...");
-	for (int i = 0; i < ARGUMENTS && used < size; i++) {
+	for (unsigned i = 0; i < count && used < size; i++) {
 		enum syscall_arg kind = known ? calls[number].kinds[i] : ARG_ADDRESS;
 
-		if (kind == ARG_NONE)
-			break;
 		if (i)
 			used += (size_t)snprintf(out + used, size - used, ", ");
 		if (used < size)

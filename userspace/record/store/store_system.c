@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../../bpf/syscall_args.h"
 #include "../opener/code_owner.h"
 #include "../kernel/own_code.h"
 #include "../world/ahead.h"
@@ -52,6 +53,9 @@ int store_ran(struct store *store, const struct incoming *in)
 int store_syscall(struct store *store, const struct incoming *in)
 {
 	const struct event_syscall *event = (const void *)in->header;
+	/* The table is of the 64-bit calls. */
+	unsigned args = event->flags & SYSCALL_COMPAT ? SYSCALL_ARGS_MAX
+						      : syscall_args_of(event->number);
 	struct record record = RECORD_OF(syscall, in);
 	struct incoming after = *in;
 	struct stored_stack stack;
@@ -68,9 +72,9 @@ int store_syscall(struct store *store, const struct incoming *in)
 	record.syscall.number = event->number;
 	record.syscall.duration = event->duration;
 	record.syscall.result = event->result;
-	record.syscall.arg0 = event->args[0];
-	record.syscall.arg1 = event->args[1];
-	record.syscall.arg2 = event->args[2];
+	record.syscall.arg0 = args > 0 ? event->args[0] : 0;
+	record.syscall.arg1 = args > 1 ? event->args[1] : 0;
+	record.syscall.arg2 = args > 2 ? event->args[2] : 0;
 	record.syscall.gc_ns = event->gc_ns;
 	record.syscall.flags = event->flags;
 	record.syscall.quality = stack.quality;
