@@ -5,6 +5,7 @@ need_clickhouse() {
 	[ -x /usr/sbin/clickhouse-server ] || command -v clickhouse-server >/dev/null ||
 		skip 'clickhouse-server is not installed (make setup-runtimes)'
 	command -v clickhouse-client >/dev/null || skip 'clickhouse-client is not installed'
+	command -v curl >/dev/null || skip 'curl is not installed'
 	unset http_proxy https_proxy all_proxy
 	PATH=$PATH:/usr/sbin
 }

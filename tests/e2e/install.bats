@@ -145,3 +145,25 @@ make_in_root() {
 		gcprof record --follow:children none
 	END
 }
+
+# Commands of this machine but some.
+without() { # COMMAND...
+	rm -rf commands
+	mkdir commands
+	ln -s -f -t commands /bin/* /sbin/* /usr/local/bin/* /usr/bin/* /usr/sbin/*
+	(cd commands && rm -f "$@")
+}
+
+@test "without apt, setup goes on if all is there, and else says what is missing" {
+	without apt-get dpkg-query
+	PATH=$PWD/commands "$ROOT/tools/setup" >out 2>&1 || { cat out; return 1; }
+	same output "$(cat out)" ''
+	without apt-get dpkg-query bats strace
+	! PATH=$PWD/commands "$ROOT/tools/setup" >out 2>&1 || return 1
+	same output "$(cat out)" 'setup: there is no apt here to install what is missing: bats strace'
+	# Headers are those of the compiler.
+	printf '#!/bin/sh\n! grep -q "<zstd.h>"\n' >commands/other
+	chmod +x commands/other
+	! CC=other PATH=$PWD/commands "$ROOT/tools/setup" >out 2>&1 || return 1
+	same output "$(cat out)" 'setup: there is no apt here to install what is missing: zstd.h bats strace'
+}
