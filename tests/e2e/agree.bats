@@ -11,7 +11,7 @@ load common
 NAMES='known gcbench lisp merged'
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	[ "$(id -u)" = 0 ] || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")

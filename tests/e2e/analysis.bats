@@ -6,7 +6,7 @@
 load common
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	[ "$(id -u)" = 0 ] || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD_DIR:-build}")
 	# By chance a diff calls one row in a thousand another that is the same: with these seeds, and no

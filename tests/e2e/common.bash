@@ -8,6 +8,8 @@ WORKLOADS=$BUILD/workloads
 export ROOT BUILD GCPROF WORKLOADS
 # Root's own tests, also under sudo; those of other users say who calls.
 unset SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
+# What is sorted, matched or escaped here is the same on every machine.
+export LC_ALL=C.UTF-8
 
 setup() {
 	[ -x "$GCPROF" ] || {

@@ -6,7 +6,7 @@
 load common
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	[ "$(id -u)" = 0 ] || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	gcc -O1 -g -std=gnu11 -I"$ROOT/gc" "$ROOT/tests/e2e/programs/emitter.c" -o emitter
 	gcc -O1 -g -fno-omit-frame-pointer "$ROOT/tests/e2e/programs/otel.c" -lm -o otel

@@ -6,8 +6,7 @@
 load common
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
-	command -v go >/dev/null || skip 'there is no Go compiler'
+	[ "$(id -u)" = 0 ] && command -v go >/dev/null || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	export GO111MODULE=off GOFLAGS=
 	go build -o objects "$BATS_TEST_DIRNAME/programs/objects.go"

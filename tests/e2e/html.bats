@@ -6,9 +6,7 @@
 load common
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
-	command -v chromium >/dev/null || skip 'chromium is not installed'
-	command -v node >/dev/null || skip 'node is not installed'
+	[ "$(id -u)" = 0 ] && command -v chromium >/dev/null && command -v node >/dev/null || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
@@ -21,6 +19,8 @@ setup_file() {
 
 setup() {
 	need_root
+	command -v chromium >/dev/null || skip 'chromium is not installed'
+	command -v node >/dev/null || skip 'node is not installed'
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 

@@ -6,7 +6,7 @@
 load common
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	[ "$(id -u)" = 0 ] || return 0
 	gcc -g -O1 -pthread -o "$BATS_FILE_TMPDIR/blocks" "$BATS_TEST_DIRNAME/programs/blocks.c" \
 		-Wno-alloc-size-larger-than
 }

@@ -10,7 +10,7 @@ load clickhouse
 
 # Profiles with all kinds of events, with many rows, and with names that need escaping in SQL.
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip 'recording needs root'
+	[ "$(id -u)" = 0 ] || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	mkdir server
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
