@@ -34,7 +34,7 @@ enum stream {
 };
 
 enum loss {
-#define LOSS(code, name, stream, severity, doc) LOSS_##name = code,
+#define LOSS(code, name, stream, severity, unit, remedy, doc) LOSS_##name = code,
 #include "loss.def"
 #undef LOSS
 };

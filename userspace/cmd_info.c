@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "commands.h"
-#include "profile/codes.h"
+#include "profile/losses.h"
 #include "profile/record_json.h"
 #include "profile/status.h"
 #include "profile/summary.h"
@@ -462,8 +462,10 @@ static void json_losses(const struct summary *summary)
 
 		if (!loss->count)
 			continue;
-		printf("%s{\"kind\":%zu,\"count\":%" PRIu64 ",\"severity\":\"%s\",\"name\":", comma,
-		       i, loss->count, severity_name(loss->severity));
+		printf("%s{\"kind\":%zu,\"count\":%" PRIu64
+		       ",\"unit\":\"%s\",\"severity\":\"%s\",\"name\":",
+		       comma, i, loss->count, loss_unit_name(loss_info(i)->unit),
+		       severity_name(loss->severity));
 		comma = ",";
 		json_string(loss->name);
 		printf(",\"text\":");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd_record.h"
+#include "profile/losses.h"
 #include "record/machine/clock.h"
 #include "record/ingest/drain.h"
 #include "record/store/facts.h"
@@ -77,31 +78,35 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	recording->failed |= err != 0;
 }
 
-/* Reports losses that matter to the user; returns the number of missing events. */
-static uint64_t report_losses(const struct recording *recording)
+/* Reports losses that matter to the user; returns the number of missing events. *others: something
+ * else is missing. */
+static uint64_t report_losses(const struct recording *recording, bool *others)
 {
-	static const struct {
-		enum loss loss;
-		enum { LOST, CUT, HELD } severity;
-		const char *text;
-	} kinds[] = {
-#define LOSS(code, name, stream, severity, doc) {LOSS_##name, severity, doc},
-#include "../bpf/loss.def"
-#undef LOSS
+	static const enum log_level levels[] = {
+		[SEVERITY_LOST] = LOG_WARNING,
+		[SEVERITY_CUT] = LOG_VERBOSE,
+		[SEVERITY_HELD] = LOG_VERBOSE,
+		[SEVERITY_GAP] = LOG_INFO,
 	};
-	uint64_t lost = 0;
+	uint64_t events = 0;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		uint64_t count = counters_loss(recording->counters, kinds[i].loss);
+	*others = false;
+	for (unsigned code = 0; code < LOSS_MAX; code++) {
+		const struct loss_info *loss = loss_info(code);
+		uint64_t count = loss->name ? counters_loss(recording->counters, code) : 0;
 
 		if (!count)
 			continue;
-		log_print(kinds[i].severity == LOST ? LOG_WARNING : LOG_VERBOSE, "%" PRIu64 " %s",
-			  count, plural(count, kinds[i].text).text);
-		if (kinds[i].severity == LOST)
-			lost += count;
+		log_print(levels[loss->severity], "%" PRIu64 " %s", count,
+			  plural(count, loss->text).text);
+		if (loss->severity != SEVERITY_LOST)
+			continue;
+		if (loss_counts_events(code))
+			events += count;
+		else
+			*others = true;
 	}
-	return lost;
+	return events;
 }
 
 void recording_describe_size(uint64_t bytes, char *out, size_t size)
@@ -271,14 +276,18 @@ static void print_summary(struct recording *recording, uint64_t end)
 {
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
-	uint64_t lost = report_losses(recording);
+	bool others;
+	uint64_t lost = report_losses(recording, &others);
 	uint64_t recorded = recording_recorded(recording, end);
 	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost", pauses[48] = "";
 
 	describe_streams(recording, streams, sizeof(streams));
 	recording_describe_size(recording->bytes, size, sizeof(size));
 	if (lost)
-		snprintf(losses, sizeof(losses), "%" PRIu64 " lost", lost);
+		snprintf(losses, sizeof(losses), "%" PRIu64 " event%s lost", lost,
+			 lost == 1 ? "" : "s");
+	else if (others)
+		snprintf(losses, sizeof(losses), "no events lost");
 	if (recording->options.rotate && recording->rotation.number > 1)
 		snprintf(files, sizeof(files), "%u files, the last is ",
 			 recording->rotation.number);

@@ -64,6 +64,34 @@ setup_file() {
 	! command -v javac >/dev/null || make_hot
 }
 
+@test "a machine started by a script: its collections are all there, and no loss is claimed" {
+	need_java
+	cat >Churn.java <<'END'
+public class Churn {
+	static byte[][] kept = new byte[100][];
+
+	public static void main(String[] args) {
+		for (int i = 0; i < 1000000; i++)
+			kept[i % 100] = new byte[1000];
+	}
+}
+END
+	javac Churn.java
+	printf '#!/bin/sh\njava -Xmn16m -Xlog:gc:gc.log -cp . Churn\n' >script
+	chmod +x script
+	record -F 0 -- ./script
+	same collections "$(ask '.gc.minor.count')" "$(grep -c 'Pause Young' gc.log)"
+	grep -q 'nothing lost' record.log
+	holds '([.streams[].lost] | add) == 0 and [.warnings[] | select(.name == "lost_data")] == []'
+	# Before the machine has started its last thread, no program runs in it. Attaching may take longer, but not
+	# each time.
+	for _ in 1 2 3 4 5; do
+		[ "$(ask '[.losses[] | select(.name == "UNPROBED")] | length')" != 0 ] || return 0
+		record -F 0 -- ./script
+	done
+	return 1
+}
+
 # The shares of both methods are what the program says, but for 0.1: with 700 samples chance makes that a part
 # 0.08 too large or small, and the program is charged for what the host takes of its CPU. All that they did
 # is in main().

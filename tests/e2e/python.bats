@@ -90,8 +90,13 @@ os._exit(0)' >keeps.py
 	printf '#!/bin/sh\nexec %s "$@"\n' "$PYTHON" >script
 	chmod +x script
 	record -F 0 -- ./script -I -S "$PROGRAMS/cycles.py" 0.3
-	holds '[.losses[] | select(.name == "UNPROBED") | .severity, .count > 0] == ["lost", true]'
+	holds '[.losses[] | select(.name == "UNPROBED") | .severity, .unit, .count > 0] == ["gap", "milliseconds", true]'
 	grep -q 'passed before their probes were attached' record.log
+	# It is no number of events.
+	grep -q 'nothing lost' record.log
+	holds '([.streams[].lost] | add) == 0 and [.warnings[] | select(.name == "lost_data")] == []'
+	same losses "$("$GCPROF" info --json | jq -c '[.losses[] | select(.name == "UNPROBED") | .unit, .severity]')" \
+		'["milliseconds","gap"]'
 }
 
 @test "queries have lines, and sources instead of where code is made" {

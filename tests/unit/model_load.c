@@ -6,6 +6,7 @@
 
 #include "model/world/arena.h"
 #include "model/world/text.h"
+#include "../../bpf/events.h"
 #include "synthetic.h"
 
 /* The recorder's own overhead belongs to no function unless the view wants it. */
@@ -269,6 +270,9 @@ TEST(threads_streams_and_losses_have_their_rows)
 	    .text = bytes_of("timer samples were lost"));
 	PUT(&synthetic, loss_kind, .kind = 3, .stream = 3, .severity = 2, .name = bytes_of("CUT"),
 	    .text = bytes_of("were cut"), .one = bytes_of("was cut"));
+	PUT(&synthetic, loss_kind, .kind = LOSS_UNPROBED, .stream = 3, .severity = 1,
+	    .name = bytes_of("UNPROBED"), .text = bytes_of("milliseconds passed"));
+	PUT(&synthetic, loss, .time = 1500, .kind = LOSS_UNPROBED, .count = 657);
 	PUT(&synthetic, loss, .time = 1500, .kind = 2, .count = 3);
 	PUT(&synthetic, loss, .time = 1500, .kind = 3, .count = 1);
 	PUT(&synthetic, loss, .time = 2500, .kind = 2, .count = 5);
@@ -286,13 +290,16 @@ TEST(threads_streams_and_losses_have_their_rows)
 	CHECK_STR(model->threads[0].name, "main-thread");
 	CHECK_STR(model->threads[1].name, "renamed");
 	CHECK_EQ(model->cpu.kernel_ns, 1000000);
-	CHECK_EQ(model->n_losses, 2);
+	CHECK_EQ(model->n_losses, 3);
+	CHECK_STR(model->losses[0].unit, "events");
+	CHECK_STR(model->losses[2].unit, "milliseconds");
 	CHECK_EQ(model->losses[0].count, 5);
 	CHECK_STR(model->losses[0].stream, "cpu");
 	CHECK_STR(model->losses[0].text, "timer samples were lost");
 	CHECK_STR(model->losses[1].text, "was cut");
 	CHECK_STR(model->streams[0].why_not, "no gcprof probes");
 	CHECK(model->streams[2].attached);
+	/* Milliseconds are no events. */
 	CHECK_EQ(model->streams[2].lost, 5);
 	CHECK_EQ(model->streams[2].events, 1);
 	CHECK_EQ(model->run.duration, 3000);

@@ -26,7 +26,7 @@ TEST(what_is_too_long_or_has_no_end_is_cut)
 TEST(each_loss_has_a_sentence_for_one_and_for_many)
 {
 	static const char *const texts[] = {
-#define LOSS(code, name, stream, severity, doc) doc,
+#define LOSS(code, name, stream, severity, unit, remedy, doc) doc,
 #include "../../bpf/loss.def"
 #undef LOSS
 	};

@@ -142,6 +142,7 @@ static const char *const keys[] = {
 	"stacks.complete n",
 	"stacks.unfinished.user_end i",
 	"losses.0.count i",
+	"losses.0.unit s",
 	"alloc.types.0.promoted_then_died_bytes i",
 	"alloc.types.0.ages.0.died_bytes i",
 	"gc.reasons.nursery.count i",

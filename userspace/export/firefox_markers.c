@@ -460,6 +460,8 @@ static const char *name_of(const struct firefox *firefox, const struct markers *
 		return "Incomplete data";
 	case SEVERITY_HELD:
 		return "Held back";
+	case SEVERITY_GAP:
+		return "Not covered";
 	}
 	return "Lost data";
 }

@@ -101,6 +101,7 @@ static int put_losses(struct sql *sql, const struct world *world)
 			.name = text(loss->name),
 			.severity = text(severity_name(loss->severity)),
 			.count = integer(loss->count),
+			.unit = text(loss->unit),
 			.text = text(loss->text),
 		};
 

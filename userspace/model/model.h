@@ -40,7 +40,7 @@ struct model_stream {
 	const char *partly;  /* merged profile: which file lacks it, and why; or NULL */
 	bool attached;
 	uint64_t events; /* records in the file */
-	uint64_t lost;   /* missing events, as far as known */
+	uint64_t lost;   /* missing events, as far as known; other units are only in `losses` */
 	uint64_t cut;    /* truncated events */
 	uint64_t held;   /* events without a record of their own by design, but counted and timed */
 };
@@ -49,6 +49,8 @@ struct model_loss {
 	const char *stream;
 	const char *name;
 	const char *text; /* printed after the count */
+	const char *unit; /* what is counted: "events" */
+	bool fewer;       /* it would be less if fewer events were recorded */
 	uint64_t count;
 	uint32_t severity; /* enum severity */
 };

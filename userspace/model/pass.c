@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../bpf/events.h"
+#include "../profile/losses.h"
 #include "../util/map.h"
 #include "rows/entries.h"
 #include "rows/functions.h"
@@ -68,7 +69,8 @@ static int take_loss(struct pass *pass, const struct record_loss *record)
 	state = &pass->world.streams.losses[record->kind];
 	before = state->count;
 	err = streams_loss(&pass->world.streams, record);
-	if (err || state->severity != SEVERITY_LOST || record->count <= before)
+	if (err || state->severity != SEVERITY_LOST || !loss_counts_events(record->kind) ||
+	    record->count <= before)
 		return err;
 	if (!pass->world.timeline.step_ns)
 		timeline_begin(&pass->world.timeline, record->time);

@@ -13,6 +13,7 @@ const char *severity_name(uint64_t severity)
 		[SEVERITY_LOST] = "lost",
 		[SEVERITY_CUT] = "cut",
 		[SEVERITY_HELD] = "held",
+		[SEVERITY_GAP] = "gap",
 	};
 	const char *name = NAME_OF(names, severity);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* loss_kind.severity */
-enum severity { SEVERITY_LOST = 1, SEVERITY_CUT = 2, SEVERITY_HELD = 3 };
+enum severity { SEVERITY_LOST = 1, SEVERITY_CUT = 2, SEVERITY_HELD = 3, SEVERITY_GAP = 4 };
 
 /* end.reason */
 enum end_reason {
@@ -20,7 +20,7 @@ enum end_reason {
 	END_MERGED = 8,   /* several recordings, each of which ended by itself */
 };
 
-/* A word for programs to parse: lost, cut, held; unknown for any other number. */
+/* A word for programs to parse: lost, cut, held, gap; unknown for any other number. */
 const char *severity_name(uint64_t severity);
 
 /* A short name for programs to parse; NULL for an unknown reason. */

@@ -15,15 +15,11 @@
 #include <string.h>
 
 #include "../../gc/provider/probe_args.h"
-#include "../util/path_base.h"
 #include "../util/plural.h"
+#include "advice_rules.h"
 #include "units.h"
 
 #define QUEUED_MIN_NS 200e6
-
-struct words {
-	FILE *evidence, *remedy;
-};
 
 static double wall_of(const struct model *model)
 {
@@ -67,77 +63,6 @@ static void write_site(FILE *out, const struct model_site *site)
 	fputs(" (called by ", out);
 	write_name(out, site->functions[1]);
 	fputc(')', out);
-}
-
-static bool find_lost(const struct model *model, struct words *words)
-{
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < model->n_streams; i++)
-		lost += model->streams[i].lost;
-	if (!lost)
-		return false;
-	fprintf(words->evidence, "%s event%s lost (", unit_count(lost).text,
-		plural(lost, "[ was|s were]").text);
-	for (size_t i = 0, named = 0; i < model->n_streams; i++)
-		if (model->streams[i].lost)
-			fprintf(words->evidence, "%s%s %s", named++ ? ", " : "",
-				model->streams[i].name, unit_count(model->streams[i].lost).text);
-	fprintf(words->evidence, "): their figures are too low.");
-	fprintf(words->remedy, "Record fewer events (a lower -F, a larger -R, a lower "
-			       "--syscall-rate), or reduce other load on the machine.");
-	return true;
-}
-
-static bool find_unfinished_stacks(const struct model *model, struct words *words)
-{
-	const struct model_stacks *stacks = &model->stacks;
-	uint64_t cut = stacks->samples - stacks->complete;
-	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
-
-	cut -= guessed < cut ? guessed : cut;
-	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
-		return false;
-	fprintf(words->evidence, "%s of %s stacks are truncated: totals of callers are too low.",
-		unit_percent((double)cut / (double)stacks->samples).text,
-		unit_count(stacks->samples).text);
-	fprintf(words->remedy,
-		"See Losses for the reasons; the usual one is code without frame information or "
-		"frame pointers.");
-	return true;
-}
-
-static bool find_guessed_stacks(const struct model *model, struct words *words)
-{
-	const struct model_stacks *stacks = &model->stacks;
-	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
-
-	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
-		return false;
-	fprintf(words->evidence,
-		"%s of %s stacks were unwound by frame pointers through code without unwind rows: "
-		"callers may be missing there.",
-		unit_percent((double)guessed / (double)stacks->samples).text,
-		unit_count(stacks->samples).text);
-	fprintf(words->remedy, "Code made at run time has no unwind rows. Build other code with "
-			       "-fno-omit-frame-pointer, or with frame information.");
-	return true;
-}
-
-static bool find_few_samples(const struct model *model, struct words *words)
-{
-	const struct model_alloc *alloc = &model->alloc;
-
-	if (!alloc->samples || alloc->samples >= 100 || alloc->bytes.value <= 0)
-		return false;
-	fprintf(words->evidence,
-		"Only %" PRIu64 " allocation%s sampled: the total may be anywhere from %s to %s, "
-		"and single types and sites are even less certain.",
-		alloc->samples, plural(alloc->samples, "[ was|s were]").text,
-		unit_bytes(alloc->bytes.low).text, unit_bytes(alloc->bytes.high).text);
-	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
-		alloc->period >= 16 * 1024 ? alloc->period / 16 / 1024 : 1);
-	return true;
 }
 
 /* The site with the most bytes that were promoted and then died. */
@@ -421,71 +346,6 @@ static bool find_queues(const struct model *model, struct words *words)
 	fprintf(words->remedy,
 		"There are more threads than CPUs, other programs use the CPUs, or the quota of "
 		"the cgroup is used up (nr_throttled in its cpu.stat).");
-	return true;
-}
-
-/* Code without names that was generated at run time, of the process with the most of it. */
-static bool find_unnamed(const struct model *model, struct words *words)
-{
-	const size_t prefix = strlen(GENERATED_UNNAMED);
-	const struct model_function *row = NULL;
-
-	for (size_t i = 0; i < model->n_functions && !row; i++)
-		if (strncmp(model->functions[i].name, GENERATED_UNNAMED, prefix) == 0)
-			row = &model->functions[i];
-	if (!row || row->cpu_samples < 100 ||
-	    row->cpu_total_ns < 0.1 * (double)model->cpu.on_cpu_ns)
-		return false;
-	fprintf(words->evidence,
-		"%s of the CPU time is spent in, or below, code without names that %.60s made at "
-		"run time.",
-		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
-		row->name + prefix);
-	fprintf(words->remedy,
-		"Make the runtime write the names while it is recorded: node --perf-basic-prof, "
-		"python3 -X perf (from 3.12 on).");
-	return true;
-}
-
-/* Whether it is named by its place in a file without symbols. */
-static bool is_place(const struct model_function *row)
-{
-	const char *base = row->module ? path_base(row->module) : "";
-	size_t length = strlen(base);
-
-	return length && row->runtime == RUNTIME_NATIVE && strncmp(row->name, base, length) == 0 &&
-	       strncmp(row->name + length, "+0x", 3) == 0;
-}
-
-/* Functions without symbols, of the file whose costliest one leads. */
-static bool find_stripped(const struct model *model, struct words *words)
-{
-	const struct model_function *most = NULL;
-	bool managed = false;
-	double sum = 0;
-
-	for (size_t i = 0; i < model->n_functions; i++)
-		managed |= model->functions[i].runtime == RUNTIME_MANAGED;
-	for (size_t i = 0; i < model->n_functions; i++)
-		if (is_place(&model->functions[i]) &&
-		    (!most || model->functions[i].cpu_self_ns > most->cpu_self_ns))
-			most = &model->functions[i];
-	for (size_t i = 0; most && i < model->n_functions; i++)
-		if (is_place(&model->functions[i]) &&
-		    strcmp(model->functions[i].module, most->module) == 0)
-			sum += model->functions[i].cpu_self_ns;
-	if (!most || model->cpu.samples < 100 || sum < 0.1 * (double)model->cpu.on_cpu_ns)
-		return false;
-	fprintf(words->evidence,
-		"%s of the CPU time is in functions of %.100s that have no names: the file has no "
-		"symbols for them.",
-		unit_percent(sum / (double)model->cpu.on_cpu_ns).text, path_base(most->module));
-	fprintf(words->remedy,
-		"Install the debug symbols of its package, or build it without -s or strip, and "
-		"record again.%s",
-		managed ? " With --frames managed, their time counts for the functions of the "
-			  "program's own language that called them."
-			: "");
 	return true;
 }
 

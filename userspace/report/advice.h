@@ -10,7 +10,7 @@
 struct advice {
 	const char *name; /* stable, for scripts: "premature_promotion" */
 	char *evidence;   /* a sentence with the figures */
-	char *remedy;     /* what to do about it */
+	char *remedy;     /* what to do about it; "": nothing that is known to help */
 };
 
 enum { ADVICE_MAX = 16 };

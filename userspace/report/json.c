@@ -291,6 +291,7 @@ static json_t *losses(const struct model *model)
 		json_put(row, "stream", json_name(loss->stream));
 		json_put(row, "severity", json_string(severity_name(loss->severity)));
 		json_put(row, "count", json_count(loss->count));
+		json_put(row, "unit", json_string(loss->unit));
 		json_put(row, "text", json_name(loss->text));
 		json_array_append_new(array, row);
 	}

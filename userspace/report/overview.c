@@ -26,7 +26,8 @@ int section_advice(const struct section *section)
 		page_heading(section->page, "What stands out");
 	for (size_t i = 0; i < list.count && !error; i++) {
 		page_paragraph(section->page, STYLE_WARNING, 2, "%s", list.items[i].evidence);
-		page_paragraph(section->page, STYLE_PLAIN, 4, "%s", list.items[i].remedy);
+		if (*list.items[i].remedy)
+			page_paragraph(section->page, STYLE_PLAIN, 4, "%s", list.items[i].remedy);
 	}
 	advice_free(&list);
 	return error;

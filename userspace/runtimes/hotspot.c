@@ -497,6 +497,7 @@ const struct runtime runtime_hotspot = {
 		     /* Operations of the thread that stops the others. */
 		     "VM_CollectFor* VM_GenCollect* VM_Serial* VM_Parallel* VM_G1* VM_Shenandoah* "
 		     "VM_X* VM_Z*",
+	.last_thread = "VM Periodic Tas",
 	.agent = "java",
 	.compiler = "CompileBroker::compiler_thread_loop",
 	.places = places,

@@ -222,6 +222,9 @@ struct runtime {
 	 * program, with all that they call; NULL: none. Names end before a '(' or '.'; one with a
 	 * final '*' stands for all that begin so. */
 	const char *collector, *compiler;
+	/* Name of the thread that it starts last, before the program runs, as the kernel cuts it.
+	 * NULL: none; a program runs as soon as it has mapped the file. */
+	const char *last_thread;
 	const char *agent;  /* for --agent: reports samples or their end; NULL: none */
 	bool agent_samples; /* only it switches on the sampler that places report */
 	bool walks;         /* only for some versions stacks show its functions: see has_frames */
@@ -290,6 +293,9 @@ static inline bool runtime_is_marked(uint64_t period)
 /* The table of a runtime; NULL: no such number or name. */
 const struct runtime *runtime_get(uint32_t number);
 const struct runtime *runtime_find(const char *name);
+
+/* Is this the last thread that a runtime starts before the program runs? */
+bool runtime_is_last_thread(const char *name);
 
 /* Does a probe site report a value? */
 bool runtime_place_has(const struct runtime_place *place, enum place_value value);

@@ -28,6 +28,14 @@ const struct runtime *runtime_find(const char *name)
 	return NULL;
 }
 
+bool runtime_is_last_thread(const char *name)
+{
+	for (size_t i = 1; i < RUNTIMES; i++)
+		if (all[i] && all[i]->last_thread && !strcmp(all[i]->last_thread, name))
+			return true;
+	return false;
+}
+
 bool runtime_place_has(const struct runtime_place *place, enum place_value value)
 {
 	for (size_t i = 0; i < PROBE_ARGUMENTS; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../profile/losses.h"
 #include "../../util/plural.h"
 #include "arena.h"
 #include "text.h"
@@ -32,7 +33,7 @@ int streams_loss_kind(struct streams *streams, struct arena *arena,
 		return -EBADMSG;
 	loss = &streams->losses[record->kind];
 	loss->stream = (uint32_t)record->stream;
-	loss->severity = (uint32_t)(record->severity & 3);
+	loss->severity = (uint32_t)(record->severity & 7);
 	loss->name = name_clean(arena, record->name);
 	loss->text = name_clean(arena, record->text);
 	loss->one = record->one.size ? name_clean(arena, record->one) : loss->text;
@@ -85,7 +86,7 @@ static void add_streams(const struct streams *streams, struct model *model)
 		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 			const struct loss_state *loss = &streams->losses[kind];
 
-			if (!loss->name || loss->stream != code)
+			if (!loss->name || loss->stream != code || !loss_counts_events(kind))
 				continue;
 			row->lost += loss->severity == SEVERITY_LOST ? loss->count : 0;
 			row->cut += loss->severity == SEVERITY_CUT ? loss->count : 0;
@@ -113,6 +114,8 @@ int streams_finish(const struct streams *streams, struct model *model)
 					       : loss->text;
 		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
 		row->count = loss->count;
+		row->unit = loss_unit_name(loss_info(kind)->unit);
+		row->fewer = loss_info(kind)->remedy == REMEDY_FEWER;
 		row->severity = loss->name ? loss->severity : SEVERITY_LOST;
 		model->n_losses++;
 	}

@@ -4,6 +4,7 @@
 #include "arrival.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "../machine/clock.h"
 #include "../target/heap_profiles.h"
@@ -162,20 +163,43 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
-/* A program that starts during the recording has run without these probes until now. */
-static void count_unprobed(struct arrival *arrival, struct process *process,
-			   const struct file *file, const struct event_mmap *event)
+static void add_unprobed(struct arrival *arrival, struct process *process, uint64_t from,
+			 uint64_t until)
 {
-	uint64_t from = event->header.time, until = file->attached;
-
-	if (!until || until == ATTACHING || from <= process->begin)
-		return;
 	from = from > process->unprobed ? from : process->unprobed;
 	until = until < process->end ? until : process->end;
 	if (until <= from)
 		return;
 	process->unprobed = until;
 	arrival->unprobed_ns += until - from;
+}
+
+void arrival_renamed(void *context, struct process *process, const struct event_comm *event)
+{
+	char name[sizeof(event->name) + 1] = "";
+
+	memcpy(name, event->name, sizeof(event->name));
+	if (!runtime_is_last_thread(name))
+		return;
+	process->ready = event->header.time;
+	add_unprobed(context, process, process->ready, process->unready);
+}
+
+/* A program that starts during the recording has run without these probes until now, unless its
+ * runtime was still starting. */
+static void count_unprobed(struct arrival *arrival, struct process *process,
+			   const struct file *file, const struct event_mmap *event)
+{
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+	uint64_t from = event->header.time, until = file->attached;
+
+	if (!until || until == ATTACHING || from <= process->begin)
+		return;
+	if (runtime && runtime->last_thread) {
+		process->unready = until;
+		from = process->ready > from ? process->ready : until;
+	}
+	add_unprobed(arrival, process, from, until);
 }
 
 static void mapped(struct arrival *arrival, struct file *file, const struct event_mmap *event,

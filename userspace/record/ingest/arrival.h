@@ -38,6 +38,9 @@ struct arrival {
 /* A process mapped a file: a files_mapped, with a struct arrival as context. */
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event);
 
+/* A thread changed its name: world_subscriber.renames. */
+void arrival_renamed(void *context, struct process *process, const struct event_comm *event);
+
 /* Continues with mappings whose file was or may be attached. `last`: they wait no longer. */
 void arrival_turn(struct arrival *arrival, bool last);
 

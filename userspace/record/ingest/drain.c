@@ -163,8 +163,14 @@ static void subscribe(struct drain *drain)
 		.drops = drop_process,
 	};
 
+	const struct world_subscriber arrival = {
+		.context = &drain->arrival,
+		.renames = arrival_renamed,
+	};
+
 	unwinder_subscribe(drain->parts.unwinder, drain->world);
 	world_subscribe(drain->world, &subscriber);
+	world_subscribe(drain->world, &arrival);
 }
 
 /* --- creation ------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../../profile/codes.h"
+#include "../../profile/losses.h"
 #include "../../util/plural.h"
 #include "../../util/version.h"
 
@@ -68,25 +68,23 @@ int facts_put_machine(struct profile_writer *writer)
 
 int facts_put_loss_kinds(struct profile_writer *writer)
 {
-	static const struct {
-		uint64_t kind, stream, severity;
-		const char *name, *doc;
-	} kinds[] = {
-#define LOSS(code, name, stream, severity, doc) \
-	{code, STREAM_##stream, SEVERITY_##severity, #name, doc},
-#include "../../../bpf/loss.def"
-#undef LOSS
-	};
 	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct plural_text many = plural(2, kinds[i].doc),
-					 one = plural(1, kinds[i].doc);
-		struct record record = {
-			.kind = RECORD_loss_kind,
-			.loss_kind = {kinds[i].kind, kinds[i].stream, kinds[i].severity,
-				      text(kinds[i].name), text(many.text), text(one.text)},
-		};
+	for (uint64_t kind = 0; !err && kind < LOSS_MAX; kind++) {
+		const struct loss_info *loss = loss_info(kind);
+		struct plural_text many, one;
+		struct record record = {.kind = RECORD_loss_kind};
+
+		if (!loss->name)
+			continue;
+		many = plural(2, loss->text);
+		one = plural(1, loss->text);
+		record.loss_kind = (struct record_loss_kind){kind,
+							     loss->stream,
+							     loss->severity,
+							     text(loss->name),
+							     text(many.text),
+							     text(one.text)};
 		err = profile_writer_put(writer, &record);
 	}
 	return err;

@@ -39,6 +39,8 @@ struct process {
 	uint32_t runtimes;     /* bits: recorded without probes, so they announce nothing */
 	uint64_t sampled;      /* samples of those so far */
 	uint64_t unprobed;     /* time until then without probes is counted, ns */
+	uint64_t ready;        /* its runtime started its last thread, ns; 0: not so far */
+	uint64_t unready;      /* the probes of a runtime that was not ready were attached, ns */
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */

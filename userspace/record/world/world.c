@@ -153,6 +153,14 @@ static void exits(struct world *world, const struct event_header *header)
 	NOTIFY(world, ends, process);
 }
 
+static void renames(struct world *world, const struct event_header *header)
+{
+	struct process *process = processes_find(world->processes, header->process);
+
+	if (process)
+		NOTIFY(world, renames, process, (const struct event_comm *)(const void *)header);
+}
+
 static const struct {
 	void (*take)(struct world *world, const struct event_header *header);
 	size_t size;
@@ -161,6 +169,7 @@ static const struct {
 	[EVENT_task] = {is_found, sizeof(struct event_task)},
 	[EVENT_exec] = {execs, sizeof(struct event_exec)},
 	[EVENT_exit] = {exits, sizeof(struct event_exit)},
+	[EVENT_comm] = {renames, sizeof(struct event_comm)},
 };
 
 /* Adds the process of an event; if it is new, its start may have been lost. */

@@ -21,6 +21,8 @@ struct world_subscriber {
 	void (*forks)(void *context, struct process *child, uint32_t parent_pid);
 	void (*execs)(void *context, struct process *process, uint64_t time);
 	void (*ends)(void *context, const struct process *process);
+	/* One of its threads changed its name. */
+	void (*renames)(void *context, struct process *process, const struct event_comm *event);
 	/* A few seconds later: the profile has reached its end. */
 	void (*drops)(void *context, const struct process *process);
 	/* A known process mapped something; the header has its index and pid, and proc_pid as

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_recording.c: findings about the recording: what is missing from it, and what would help.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../util/path_base.h"
+#include "../util/plural.h"
+#include "advice_rules.h"
+#include "units.h"
+
+/* Writes how many events of each stream are missing; returns their number. */
+static uint64_t write_lost_events(const struct model *model, FILE *out)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < model->n_streams; i++)
+		lost += model->streams[i].lost;
+	if (!lost)
+		return 0;
+	fprintf(out, "%s event%s lost (", unit_count(lost).text,
+		plural(lost, "[ was|s were]").text);
+	for (size_t i = 0, named = 0; i < model->n_streams; i++)
+		if (model->streams[i].lost)
+			fprintf(out, "%s%s %s", named++ ? ", " : "", model->streams[i].name,
+				unit_count(model->streams[i].lost).text);
+	fprintf(out, "): their figures are too low.");
+	return lost;
+}
+
+/* The options that make fewer events of a stream; NULL: none. */
+static const char *fewer_by(const char *stream)
+{
+	static const char *const options[][2] = {
+		{"alloc", "a larger -R"},
+		{"cpu", "a lower -F"},
+		{"syscall", "--syscalls slow=TIME"},
+		{"sched", "no --off-cpu"},
+		{"fault", "no --faults"},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (!strcmp(options[i][0], stream))
+			return options[i][1];
+	return NULL;
+}
+
+/* What would have kept the losses that come from too many events. */
+static void write_fewer(const struct model *model, FILE *out)
+{
+	bool fewer = false;
+	int named = 0;
+
+	for (size_t i = 0; i < model->n_streams; i++) {
+		const char *option = fewer_by(model->streams[i].name);
+		bool has = false;
+
+		for (size_t j = 0; j < model->n_losses; j++)
+			has |= model->losses[j].fewer &&
+			       model->losses[j].severity == SEVERITY_LOST &&
+			       !strcmp(model->losses[j].stream, model->streams[i].name);
+		fewer |= has;
+		if (has && option)
+			fprintf(out, "%s%s", named++ ? ", " : "Record fewer events (", option);
+	}
+	if (fewer)
+		fprintf(out, "%s other load on the machine.",
+			named ? "), or reduce" : "The recorder could not keep up: reduce");
+}
+
+bool find_lost(const struct model *model, struct words *words)
+{
+	uint64_t lost = write_lost_events(model, words->evidence);
+
+	for (size_t i = 0; i < model->n_losses; i++) {
+		const struct model_loss *loss = &model->losses[i];
+
+		if (loss->severity != SEVERITY_LOST || !strcmp(loss->unit, "events"))
+			continue;
+		fprintf(words->evidence, "%s%s %s.", lost ? " " : "", unit_count(loss->count).text,
+			loss->text);
+		lost += loss->count;
+	}
+	write_fewer(model, words->remedy);
+	return lost > 0;
+}
+
+bool find_unfinished_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t cut = stacks->samples - stacks->complete;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+
+	cut -= guessed < cut ? guessed : cut;
+	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
+		return false;
+	fprintf(words->evidence, "%s of %s stacks are truncated: totals of callers are too low.",
+		unit_percent((double)cut / (double)stacks->samples).text,
+		unit_count(stacks->samples).text);
+	fprintf(words->remedy,
+		"See Losses for the reasons; the usual one is code without frame information or "
+		"frame pointers.");
+	return true;
+}
+
+bool find_guessed_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+
+	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
+		return false;
+	fprintf(words->evidence,
+		"%s of %s stacks were unwound by frame pointers through code without unwind rows: "
+		"callers may be missing there.",
+		unit_percent((double)guessed / (double)stacks->samples).text,
+		unit_count(stacks->samples).text);
+	fprintf(words->remedy, "Code made at run time has no unwind rows. Build other code with "
+			       "-fno-omit-frame-pointer, or with frame information.");
+	return true;
+}
+
+bool find_few_samples(const struct model *model, struct words *words)
+{
+	const struct model_alloc *alloc = &model->alloc;
+
+	if (!alloc->samples || alloc->samples >= 100 || alloc->bytes.value <= 0)
+		return false;
+	fprintf(words->evidence,
+		"Only %" PRIu64 " allocation%s sampled: the total may be anywhere from %s to %s, "
+		"and single types and sites are even less certain.",
+		alloc->samples, plural(alloc->samples, "[ was|s were]").text,
+		unit_bytes(alloc->bytes.low).text, unit_bytes(alloc->bytes.high).text);
+	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
+		alloc->period >= 16 * 1024 ? alloc->period / 16 / 1024 : 1);
+	return true;
+}
+
+/* Code without names that was generated at run time, of the process with the most of it. */
+bool find_unnamed(const struct model *model, struct words *words)
+{
+	const size_t prefix = strlen(GENERATED_UNNAMED);
+	const struct model_function *row = NULL;
+
+	for (size_t i = 0; i < model->n_functions && !row; i++)
+		if (strncmp(model->functions[i].name, GENERATED_UNNAMED, prefix) == 0)
+			row = &model->functions[i];
+	if (!row || row->cpu_samples < 100 ||
+	    row->cpu_total_ns < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is spent in, or below, code without names that %.60s made at "
+		"run time.",
+		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
+		row->name + prefix);
+	fprintf(words->remedy,
+		"Make the runtime write the names while it is recorded: node --perf-basic-prof, "
+		"python3 -X perf (from 3.12 on).");
+	return true;
+}
+
+/* Whether it is named by its place in a file without symbols. */
+static bool is_place(const struct model_function *row)
+{
+	const char *base = row->module ? path_base(row->module) : "";
+	size_t length = strlen(base);
+
+	return length && row->runtime == RUNTIME_NATIVE && strncmp(row->name, base, length) == 0 &&
+	       strncmp(row->name + length, "+0x", 3) == 0;
+}
+
+/* Functions without symbols, of the file whose costliest one leads. */
+bool find_stripped(const struct model *model, struct words *words)
+{
+	const struct model_function *most = NULL;
+	bool managed = false;
+	double sum = 0;
+
+	for (size_t i = 0; i < model->n_functions; i++)
+		managed |= model->functions[i].runtime == RUNTIME_MANAGED;
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    (!most || model->functions[i].cpu_self_ns > most->cpu_self_ns))
+			most = &model->functions[i];
+	for (size_t i = 0; most && i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    strcmp(model->functions[i].module, most->module) == 0)
+			sum += model->functions[i].cpu_self_ns;
+	if (!most || model->cpu.samples < 100 || sum < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is in functions of %.100s that have no names: the file has no "
+		"symbols for them.",
+		unit_percent(sum / (double)model->cpu.on_cpu_ns).text, path_base(most->module));
+	fprintf(words->remedy,
+		"Install the debug symbols of its package, or build it without -s or strip, and "
+		"record again.%s",
+		managed ? " With --frames managed, their time counts for the functions of the "
+			  "program's own language that called them."
+			: "");
+	return true;
+}
