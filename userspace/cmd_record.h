@@ -227,9 +227,8 @@ int recording_open_watch(struct recording *recording, const int *pidfds, size_t 
 int recording_put_start(struct recording *recording);
 /* Which runtimes were looked for in vain, as the beginning of a sentence. */
 const char *recording_no_runtime(const struct recording *recording);
-/* Reports that there will be no samples or collections if no place that reports them is attached.
- */
-void recording_warn_none(const struct recording *recording, const char *why, const char *unless);
+/* At the end: if no program had a runtime, stores which programs these were. */
+int recording_put_none(struct recording *recording);
 void recording_warn_streams(const struct recording *recording);
 
 /* What the program and those that its arguments name will load. */

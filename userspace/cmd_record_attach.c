@@ -231,26 +231,11 @@ static void warn_children(const struct running *running)
 			    count, list, count > CHILDREN_SHOWN ? " and others" : "");
 }
 
-static void warn_probes(const struct recording *recording, const char *targets)
+static void warn_empty(const struct recording *recording, const char *targets)
 {
-	const char *why_not = session_stream(recording->session, STREAM_ALLOC)->why_not;
-	const char *none = recording_no_runtime(recording);
-	char text[1200];
-
-	if (session_stream(recording->session, STREAM_ALLOC)->attached)
-		return;
-	if (recording->options.cgroup && !session_has_targets(recording->session)) {
+	if (recording->options.cgroup && !session_has_targets(recording->session))
 		log_warning("no process is in %s; processes that join it will be recorded",
 			    targets);
-		return;
-	}
-	if (strncmp(why_not, none, strlen(none)))
-		snprintf(text, sizeof(text), "%s", why_not);
-	else
-		snprintf(text, sizeof(text), "%s in what %s has mapped", none,
-			 recording->options.system ? "any process" : targets);
-	recording_warn_none(recording, text,
-			    "a library or program that has them is loaded or started");
 }
 
 /* The programs load them now. Probes are attached when the kernel reports the mapping. */
@@ -305,7 +290,7 @@ static int begin(struct recording *recording, const char *targets)
 	warn_unreached(recording);
 	if (others_may_record())
 		warn_without_names(recording);
-	warn_probes(recording, targets);
+	warn_empty(recording, targets);
 	recording_warn_streams(recording);
 	err = watch_start(recording->watch, recording->options.duration);
 	if (err)
@@ -315,7 +300,7 @@ static int begin(struct recording *recording, const char *targets)
 
 int recording_attach(struct recording *recording)
 {
-	char targets[1024], none[96];
+	char targets[1024], few[128], none[256];
 	int code = check_targets(recording);
 
 	recording_outlive_writes();
@@ -328,7 +313,9 @@ int recording_attach(struct recording *recording)
 	if (code)
 		return code;
 	describe_targets(recording, targets, sizeof(targets));
-	snprintf(none, sizeof(none), "%s in what is recorded", recording_no_runtime(recording));
+	describe_targets(recording, few, sizeof(few));
+	snprintf(none, sizeof(none), "%s in what %s has mapped", recording_no_runtime(recording),
+		 recording->options.system ? "any process" : few);
 	session_probes_attached(recording->session, none);
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))

@@ -60,6 +60,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	err = err ? err : counters_put_losses(recording->counters, clock_now());
 	recording_step(recording, "functions are named");
 	err = err ? err : recording_put_why(recording);
+	err = err ? err : recording_put_none(recording);
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);
 	recording->bytes += profile_writer_size(recording->writer);
@@ -272,6 +273,16 @@ static void report_left(const struct recording *recording)
 			    names, count > shown ? " and others" : "", pids);
 }
 
+/* Only if none came: a program's launcher needs no runtime. */
+static void report_none(const struct recording *recording)
+{
+	const struct stream_state *state = session_stream(recording->session, STREAM_ALLOC);
+
+	if (!state->attached && !session_stream(recording->session, STREAM_GC)->attached)
+		log_info("no allocation samples and no collections were recorded: %s",
+			 state->why_not);
+}
+
 static void print_summary(struct recording *recording, uint64_t end)
 {
 	const char *output = recording_output(recording);
@@ -291,6 +302,7 @@ static void print_summary(struct recording *recording, uint64_t end)
 	if (recording->options.rotate && recording->rotation.number > 1)
 		snprintf(files, sizeof(files), "%u files, the last is ",
 			 recording->rotation.number);
+	report_none(recording);
 	report_overhead(recording, end);
 	report_cost(recording);
 	if (recording->paused || recording->paused_ns)

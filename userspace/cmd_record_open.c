@@ -225,6 +225,8 @@ static int start_child(struct recording *recording, char **words)
 	return 0;
 }
 
+enum { PROGRAMS_TEXT = 128 };
+
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
@@ -265,42 +267,59 @@ const char *recording_no_runtime(const struct recording *recording)
 							   : "no runtime that gcprof knows";
 }
 
-void recording_warn_none(const struct recording *recording, const char *why, const char *unless)
+/* `names`: of `count` programs. */
+static void describe_none(const struct recording *recording, const char *names, size_t count,
+			  char *out, size_t size)
 {
-	if (!session_stream(recording->session, STREAM_ALLOC)->attached &&
-	    !session_stream(recording->session, STREAM_GC)->attached)
-		log_warning(
-			"%s: no allocation samples and no collections will be recorded unless %s",
-			why, unless);
+	snprintf(out, size, "%s in %s or %s libraries%s", recording_no_runtime(recording), names,
+		 count == 1 ? "its" : "in their",
+		 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
 }
 
 /*
- * Attaches to the probes of the program and its libraries; reports if there are none. Here
+ * Attaches to the probes of the program and its libraries. Here
  * and in libraries.c and unwinder.c, root opens these files: the user may have the right to
  * execute them but not to read them, and the kernel attaches probes by path.
  */
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
 	struct probe_search search = {.recording = recording};
-	char why_not[256], none[128];
+	char why_not[256];
 
 	recording_leave_libraries(libraries, search_file, &search);
-	if (search.probed)
-		snprintf(none, sizeof(none), "%%s has gcprof's probes, but none for this");
-	else
-		snprintf(none, sizeof(none), "%s in %%s or its libraries%s",
-			 recording_no_runtime(recording),
-			 recording->options.agent_kind ? "" : "; --malloc samples malloc()");
 	if (recording->agent.fd > 0 && agent_is_mapped(recording->options.agent_kind))
 		search_file(&search, recording->agent.path, recording->agent.fd);
-	snprintf(why_not, sizeof(why_not),
-		 search.failed       ? "the probes of %s or its libraries could not be attached"
-		 : search.runtime[0] ? "%s reports none"
-				     : none,
-		 search.failed || !search.runtime[0] ? path_base(recording->command)
-						     : search.runtime);
+	if (search.failed)
+		snprintf(why_not, sizeof(why_not),
+			 "the probes of %s or its libraries could not be attached",
+			 path_base(recording->command));
+	else if (search.runtime[0])
+		snprintf(why_not, sizeof(why_not), "%s reports none", search.runtime);
+	else if (search.probed)
+		snprintf(why_not, sizeof(why_not), "%s has gcprof's probes, but none for this",
+			 path_base(recording->command));
+	else
+		describe_none(recording, path_base(recording->command), 1, why_not,
+			      sizeof(why_not));
 	session_probes_attached(recording->session, why_not);
-	recording_warn_none(recording, why_not, "it starts a program that has them");
+}
+
+int recording_put_none(struct recording *recording)
+{
+	const struct stream_state *alloc = session_stream(recording->session, STREAM_ALLOC);
+	const struct stream_state *gc = session_stream(recording->session, STREAM_GC);
+	char names[PROGRAMS_TEXT], why_not[256];
+	size_t count = store_programs(recording->store, names, sizeof(names));
+	const char *none = recording_no_runtime(recording);
+
+	if (alloc->attached || gc->attached)
+		return 0;
+	if (recording->target && count && !strncmp(alloc->why_not, none, strlen(none))) {
+		describe_none(recording, names, count, why_not, sizeof(why_not));
+		if (session_probes_attached(recording->session, why_not))
+			return facts_put_streams(recording->writer, recording->session);
+	}
+	return 0;
 }
 
 void recording_warn_streams(const struct recording *recording)

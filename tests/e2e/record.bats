@@ -45,6 +45,18 @@ $(pwd)"
 	grep -q 'no runtime that gcprof knows in ls or its libraries; --malloc samples malloc()' report.txt
 }
 
+@test "of several programs without a runtime the last are named, and none if one of them has a runtime" {
+	need_root
+	printf '#!/bin/sh\nuname >&2\n"$@"\n' >launch
+	chmod +x launch
+	record -F 0 -- ./launch ls /
+	grep -q 'no collections were recorded: no runtime that gcprof knows in launch, uname or ls or in their' record.log
+	holds '.streams.gc.why_not | contains("launch, uname or ls")'
+	record -F 0 -- ./launch "$WORKLOADS/churn" --bytes 64M
+	holds '.gc.minor.count > 0'
+	absent 'no runtime' record.log
+}
+
 # Whether a profile, which is still written, has samples and collections.
 has_allocation() {
 	[ "$(ask '.streams.alloc.attached and .alloc.samples > 1000 and .gc.minor.count > 10' 2>/dev/null)" = true ]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store.c: turns ring events, in order of time, into records of a profile. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -439,6 +440,23 @@ int store_symbolize_all(struct store *store, uint64_t ns)
 bool store_is_symbolized(const struct store *store)
 {
 	return frame_names_are_written(store->names);
+}
+
+size_t store_programs(const struct store *store, char *out, size_t size)
+{
+	size_t count = store->programs.count, used = 0;
+	size_t named = count < PROGRAMS_NAMED ? count : PROGRAMS_NAMED;
+
+	*out = '\0';
+	for (size_t i = 0; i < named && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+					 !i               ? ""
+					 : i + 1 == count ? " or "
+							  : ", ",
+					 store->programs.names[i]);
+	if (count > named && used < size)
+		snprintf(out + used, size - used, " and others");
+	return count;
 }
 
 uint64_t store_loss(const struct store *store, enum loss reason)

@@ -105,6 +105,10 @@ bool store_is_symbolized(const struct store *store);
 /* With --stack both: logs the cross-check. */
 void store_report_cross_check(const struct store *store);
 
+/* Writes the names of the last programs that were executed: "sh, make or cc". Returns their number,
+ * at most one more than are named. */
+size_t store_programs(const struct store *store, char *out, size_t size);
+
 /* Refused events, by reason (codes of loss.def from LOSS_KERNEL_MAX). */
 uint64_t store_loss(const struct store *store, enum loss reason);
 

@@ -18,6 +18,8 @@
 struct composer;
 struct store_agent;
 
+enum { PROGRAMS_NAMED = 3 };
+
 struct store {
 	struct profile_writer *writer;
 	struct processes *processes;
@@ -45,6 +47,10 @@ struct store {
 	uint64_t collections; /* of them, and in sums */
 	uint64_t arrived_samples, arrived_gc;
 	struct store_agent *agent; /* expected in all programs; NULL: none */
+	struct {
+		char names[PROGRAMS_NAMED][32]; /* of the files, without their folders */
+		size_t count;                   /* one more if there are others */
+	} programs;                             /* that were executed */
 };
 
 /* An event on its way to the profile. */

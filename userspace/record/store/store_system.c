@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* store_system.c: stores system events: ticks, system calls, processes, mappings. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -245,6 +246,27 @@ int store_fork(struct store *store, const struct incoming *in)
 	return record.fork.child ? profile_writer_put(store->writer, &record) : -ENOMEM;
 }
 
+/* The latest are kept: those before them started them. */
+static void note_program(struct store *store, struct bytes path)
+{
+	char(*names)[sizeof(store->programs.names[0])] = store->programs.names;
+	const char *slash = memrchr(path.data, '/', path.size);
+	const char *base = slash ? slash + 1 : path.data;
+	char name[sizeof(*names)];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(path.data + path.size - base), base);
+	for (size_t i = 0; i < store->programs.count && i < PROGRAMS_NAMED; i++)
+		if (!strcmp(names[i], name))
+			return;
+	if (store->programs.count >= PROGRAMS_NAMED)
+		memmove(names, names + 1, (PROGRAMS_NAMED - 1) * sizeof(*names));
+	memcpy(names[store->programs.count < PROGRAMS_NAMED ? store->programs.count
+							    : PROGRAMS_NAMED - 1],
+	       name, sizeof(name));
+	if (store->programs.count <= PROGRAMS_NAMED)
+		store->programs.count++;
+}
+
 int store_exec(struct store *store, const struct incoming *in)
 {
 	const struct event_exec *event = (const void *)in->header;
@@ -266,6 +288,7 @@ int store_exec(struct store *store, const struct incoming *in)
 	/* The thread that called exec continues as the leader. */
 	if (event->old_tid != in->header->tid)
 		processes_thread_ended(store->processes, in->process, event->old_tid);
+	note_program(store, path);
 	record.exec.path = store_put_string(store, path);
 	return profile_writer_put(store->writer, &record);
 }
