@@ -251,7 +251,7 @@ static const struct option_row rows[] = {
 	 "report what would be recorded for this running program"},
 	{"json", 0, OPTION_FLAG, offsetof(struct doctor_options, json), 0, 0, NULL,
 	 "print everything as JSON"},
-	{"verbose", 'v', OPTION_FLAG, offsetof(struct doctor_options, verbose), 0, 0, NULL,
+	{"verbose", 'v', OPTION_COUNT, offsetof(struct doctor_options, verbose), 0, 0, NULL,
 	 "also list the capabilities; twice: also the kernel's messages"},
 	{0},
 };

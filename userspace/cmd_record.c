@@ -340,35 +340,26 @@ static void make_room_for_descriptors(void)
 		close(fd);
 }
 
-static int record_run(int argc, char **argv)
+static int run_checked(struct recording *recording, char **words)
 {
-	struct recording recording = {
-		.options = record_defaults,
-		.began = clock_now(),
-	};
-	int first = options_parse(&cmd_record, &recording.options, argc, argv);
+	const struct record_options *options = &recording->options;
 	const char *variable;
 	int code, err;
 
-	if (first < 0 || record_check_options(&recording.options, argv + first) ||
-	    (recording.options.when.count &&
-	     when_parse(&recording.options, &recording.keeping.when)))
-		return EXIT_USAGE;
-	if (recording.options.when_oom && !kernel_btf_has_task("mark_victim")) {
+	if (options->when_oom && !kernel_btf_has_task("mark_victim")) {
 		log_error("--when oom: this kernel does not say which process it ends; Linux 6.9 "
 			  "and newer do");
 		return EXIT_FAILURE;
 	}
-	err = invoker_find(&recording.user, &variable);
+	err = invoker_find(&recording->user, &variable);
 	if (err)
 		return recording_fail_errno(variable, err);
-	recording.schedule = recording.options.verbose
-				     ? open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
-				     : -1;
-	if (recording.options.verbose)
-		log_set_level(recording.options.verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
+	recording->schedule =
+		options->verbose ? open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) : -1;
+	if (options->verbose)
+		log_set_level(options->verbose > 1 ? LOG_DEBUG : LOG_VERBOSE);
 	setup_messages();
-	code = recording_push_open(&recording);
+	code = recording_push_open(recording);
 	if (code)
 		return code;
 	make_room_for_descriptors();
@@ -378,10 +369,26 @@ static int record_run(int argc, char **argv)
 	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
-	code = record(&recording, argv + first);
-	recording_free(&recording);
-	recording_step(&recording, "everything is detached");
-	recording_push_close(&recording);
+	code = record(recording, words);
+	recording_free(recording);
+	recording_step(recording, "everything is detached");
+	recording_push_close(recording);
+	return code;
+}
+
+static int record_run(int argc, char **argv)
+{
+	struct recording recording = {
+		.options = record_defaults,
+		.began = clock_now(),
+	};
+	int first = options_parse(&cmd_record, &recording.options, argc, argv), code = EXIT_USAGE;
+
+	if (first >= 0 && !record_check_options(&recording.options, argv + first) &&
+	    (!recording.options.when.count ||
+	     !when_parse(&recording.options, &recording.keeping.when)))
+		code = run_checked(&recording, argv + first);
+	free(recording.options.pids);
 	return code;
 }
 

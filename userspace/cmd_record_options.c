@@ -9,6 +9,7 @@
 #include "cmd_push.h"
 #include "cmd_record.h"
 #include "record/kernel/setup.h"
+#include "util/buffer.h"
 #include "util/log.h"
 
 /* No valid value: the option has its default, which recording may lower to limit its cost. */
@@ -87,8 +88,9 @@ const struct option_row record_rows[] = {
 	 "rows)"},
 	{"stack-bytes", 0, OPTION_SIZE, offsetof(struct record_options, stack_bytes), 1024, 32768,
 	 "BYTES", "maximum part of a stack to copy with --stack copy and both (default: 16K)"},
-	{"pid", 'p', OPTION_TEXT, offsetof(struct record_options, pids), 0, 0, "PID[,PID]",
-	 "record running programs, until the last of them ends"},
+	{"pid", 'p', OPTION_LIST, offsetof(struct record_options, pid_lists), 0, 0, "PID[,PID]",
+	 "record running programs, until the last of them ends; commas, blanks and several -p "
+	 "separate them"},
 	{"system", 0, OPTION_FLAG, offsetof(struct record_options, system), 0, 0, NULL,
 	 "record every process on the machine"},
 	{"cgroup", 0, OPTION_TEXT, offsetof(struct record_options, cgroup), 0, 0, "PATH",
@@ -107,7 +109,7 @@ const struct option_row record_rows[] = {
 	 "do not write to programs' memory, so samplers stay off"},
 	{"writes", 0, OPTION_FLAG, offsetof(struct record_options, writes), 0, 0, NULL,
 	 "also write to programs' memory with --system and --cgroup"},
-	{"verbose", 'v', OPTION_FLAG, offsetof(struct record_options, verbose), 0, 0, NULL,
+	{"verbose", 'v', OPTION_COUNT, offsetof(struct record_options, verbose), 0, 0, NULL,
 	 "print each step with its time; twice: also the kernel's messages"},
 	{0},
 };
@@ -205,11 +207,43 @@ static int check_agent(struct record_options *options, bool attaches)
 	return 0;
 }
 
+/*
+ * All processes of -p as one list. Numbers behind it belong to it: -p $(pidof java). *words: the
+ * rest, which is the command.
+ */
+static int join_pids(struct record_options *options, char **words)
+{
+	const struct option_list *lists = &options->pid_lists;
+	struct buffer joined = {0};
+	size_t n_words = 0;
+	uint64_t pid;
+	int err = 0;
+
+	while (words[n_words] && !parse_number(words[n_words], &pid))
+		n_words++;
+	if (!lists->count || words[n_words])
+		n_words = 0;
+	for (size_t i = 0; !err && i < lists->count + n_words; i++) {
+		const char *text = i < lists->count ? lists->items[i] : words[i - lists->count];
+
+		err = i ? buffer_append(&joined, ",", 1) : 0;
+		err = err ? err : buffer_append(&joined, text, strlen(text));
+	}
+	if (n_words)
+		words[0] = NULL;
+	err = err || !lists->count ? err : buffer_append(&joined, "", 1);
+	options->pids = (char *)joined.data;
+	return err;
+}
+
 int record_check_options(struct record_options *options, char **words)
 {
 	const char *ring = getenv("GCPROF_TEST_RING"), *rare = getenv("GCPROF_TEST_CEILING");
+	int err = join_pids(options, words);
 	int attach = (options->pids != NULL) + (options->system != 0) + (options->cgroup != NULL);
 
+	if (err)
+		return err;
 	if (stack_mode_parse(options->stack, &options->stack_mode)) {
 		log_error("--stack %s: the modes are rows, fp, copy, both and off", options->stack);
 		return -EINVAL;

@@ -87,7 +87,7 @@ static const struct option_row rows[] = {
 	{"where", 0, OPTION_TEXT, offsetof(struct report_arguments, where), 0, 0, "CONDITION",
 	 "with --from: service=NAME AND version!=NAME AND time>-24h ..."},
 	SERVER_OPTIONS(struct report_arguments, server, ""),
-	{"verbose", 'v', OPTION_FLAG, offsetof(struct report_arguments, verbose), 0, 0, NULL,
+	{"verbose", 'v', OPTION_COUNT, offsetof(struct report_arguments, verbose), 0, 0, NULL,
 	 "show more detail about the profile itself"},
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };

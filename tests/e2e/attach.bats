@@ -513,6 +513,30 @@ has_children() { # PID NAME COUNT
 	grep -qE 'sleep\) and [0-9]+ more has mapped' record.log
 }
 
+@test "processes are given with several -p, separated by commas or blanks, or behind -p" {
+	need_root
+	local first pids
+	start sleep 100
+	first=$pid
+	start sleep 100
+	pids=$(printf '%s\n' "$first" "$pid" | sort -n | xargs)
+	recorded() { # ARGUMENTS...
+		record --duration 0.1 "$@"
+		same "processes of $*" "$("$GCPROF" dump | jq 'select(.record == "process").pid' | sort -n | xargs)" "$pids"
+	}
+	recorded -p "$first" -p "$pid"
+	recorded -p "$first,$pid"
+	recorded -p "$first $pid"
+	recorded -p "$(printf '%s\n' "$first" "$pid")"
+	recorded -p " $first, $pid"
+	# As in -p $(pidof sleep).
+	recorded -p "$first" "$pid"
+	same json "$("$GCPROF" top --json --once -p "$first" -p "$pid" | jq -c '[.programs[].processes]')" '[2]'
+	run "$GCPROF" record -p "$first" --duration 1 --duration 2
+	same status "$status" 2
+	grep -q -- '--duration: given twice' <<<"$output"
+}
+
 @test "what cannot be attached to is told" {
 	need_root
 	expect() { # PATTERN ARGUMENTS...

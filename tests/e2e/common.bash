@@ -64,7 +64,18 @@ need_root() {
 # What a recording may take has tests of its own: with a limit, what takes long, as all does on a busy
 # machine, has totals of system calls that are estimates.
 record() {
-	"$GCPROF" record -F 999 --syscall-rate 5000 --max-overhead 100 "$@" >out 2>record.log
+	usual_options "$@"
+	"$GCPROF" record "${usual[@]}" "$@" >out 2>record.log
+}
+
+# Sets `usual` to the options of tests that are not among the arguments before --.
+usual_options() { # ARGUMENTS...
+	local given=" ${*} "
+	given=${given%% -- *}
+	usual=()
+	[[ $given =~ \ (-F|--frequency) ]] || usual+=(-F 999)
+	[[ $given =~ \ --syscall-rate ]] || usual+=(--syscall-rate 5000)
+	[[ $given =~ \ --max-overhead ]] || usual+=(--max-overhead 100)
 }
 
 # Fails if the file has the text. (A mere "! grep" would not fail a test.)
@@ -163,7 +174,8 @@ has_stored() { # RECORD COUNT [FILE]
 # Records until so many records of a kind are in gcprof.data, however long that takes.
 record_until() { # RECORD COUNT ARGUMENT...
 	rm -f gcprof.data
-	"$GCPROF" record -F 999 --syscall-rate 5000 --max-overhead 100 "${@:3}" >out 2>record.log &
+	usual_options "${@:3}"
+	"$GCPROF" record "${usual[@]}" "${@:3}" >out 2>record.log &
 	local recorder=$! end=$((SECONDS + 120))
 	started+=("$recorder")
 	while [ $SECONDS -lt $end ]; do

@@ -9,7 +9,7 @@
 struct values {
 	uint64_t number, size, time;
 	const char *text;
-	int flag;
+	int count, flag;
 	struct option_list list;
 };
 
@@ -19,7 +19,8 @@ static const struct option_row rows[] = {
 	{"time", 't', OPTION_TIME, offsetof(struct values, time), 0, 0, "TIME", "a time"},
 	{"text", 'o', OPTION_TEXT, offsetof(struct values, text), 0, 0, "FILE", "a text"},
 	{"list", 'l', OPTION_LIST, offsetof(struct values, list), 0, 0, "WORD", "a list"},
-	{"flag", 'v', OPTION_FLAG, offsetof(struct values, flag), 0, 0, NULL, "a flag"},
+	{"count", 'v', OPTION_COUNT, offsetof(struct values, count), 0, 0, NULL, "a count"},
+	{"flag", 'q', OPTION_FLAG, offsetof(struct values, flag), 0, 0, NULL, "a flag"},
 	{0},
 };
 
@@ -47,7 +48,7 @@ TEST(options_of_every_kind)
 	CHECK_EQ(values.size, 4096);
 	CHECK_EQ(values.time, 1500000000);
 	CHECK_STR(values.text, "x");
-	CHECK_EQ(values.flag, 2);
+	CHECK_EQ(values.count, 2);
 	CHECK_EQ(parse(&values, "-l a --list b"), 5);
 	CHECK_EQ(values.list.count, 2);
 	CHECK_STR(values.list.items[1], "b");
@@ -59,9 +60,32 @@ TEST(options_of_every_kind)
 TEST(options_refuse_mistakes)
 {
 	static const char *const lines[] = {
-		"-n 0",        "-n 11",      "-n x",    "-n -1",    "-n 1.5",      "--size 12Q",
-		"--size 63",   "--size -1K", "--what",  "-x",       "-n",          "--time 3weeks",
-		"--size 1e30", "--time nan", "--text=", "--flag=1", "--size 0x40",
+		"-n 0",
+		"-n 11",
+		"-n x",
+		"-n -1",
+		"-n 1.5",
+		"--size 12Q",
+		"--size 63",
+		"--size -1K",
+		"--what",
+		"-x",
+		"-n",
+		"--time 3weeks",
+		"--size 1e30",
+		"--time nan",
+		"--text=",
+		"--flag=1",
+		"--size 0x40",
+		/* Given twice, in either spelling. */
+		"-n 1 -n 1",
+		"-n 1 --number 2",
+		"--size 64 --size 65",
+		"-t 1 --time 1",
+		"-o a -o b",
+		"-q -q",
+		"-qq",
+		"-q --flag",
 	};
 	struct values values;
 
@@ -85,6 +109,9 @@ TEST(options_stand_before_between_and_behind_words)
 	CHECK_EQ(values.number, 7);
 	CHECK_EQ(options_parse_words(&command, &values, 7, argv, words, 1), -EINVAL);
 	CHECK_EQ(options_parse_words(&command, &values, 1, argv, words, 0), 0);
+	/* Given twice, with words in between. */
+	argv[6] = "-n9";
+	CHECK_EQ(options_parse_words(&command, &values, 7, argv, words, 2), -EINVAL);
 }
 
 TEST(options_parse_units)

@@ -221,6 +221,7 @@ static int store_option(const struct command *command, const struct option_row *
 
 	switch (row->kind) {
 	case OPTION_FLAG:
+	case OPTION_COUNT:
 		++*(int *)at;
 		return 0;
 	case OPTION_TEXT:
@@ -244,7 +245,7 @@ static int make_tables(const struct command *command, struct option *longs, char
 	*shorts++ = ':';
 	*shorts++ = 'h';
 	for (const struct option_row *row = command->options; row && row->name; row++, n++) {
-		bool takes = row->kind != OPTION_FLAG;
+		bool takes = row->kind != OPTION_FLAG && row->kind != OPTION_COUNT;
 
 		longs[n] = (struct option){row->name, takes, NULL, FIRST_LONG + n};
 		if (row->letter)
@@ -268,8 +269,23 @@ static const struct option_row *find_row(const struct command *command, int choi
 	return NULL;
 }
 
-int options_parse(const struct command *command, void *values, int argc, char **argv)
+/* The last of two values would win, and nobody would see that the first is ignored. */
+static int check_once(const struct command *command, const struct option_row *row, uint64_t *given)
 {
+	uint64_t bit = UINT64_C(1) << (row - command->options);
+	bool again = *given & bit;
+
+	*given |= bit;
+	if (!again || row->kind == OPTION_LIST || row->kind == OPTION_COUNT)
+		return 0;
+	return complain_option(command, row, "given twice");
+}
+
+/* *given: the rows given so far. */
+static int parse(const struct command *command, void *values, int argc, char **argv,
+		 uint64_t *given)
+{
+	const struct option_row *row;
 	struct option longs[OPTIONS_MAX + 2];
 	char shorts[2 * OPTIONS_MAX + 4];
 	int choice, err;
@@ -286,19 +302,29 @@ int options_parse(const struct command *command, void *values, int argc, char **
 			return complain_unknown(command, argv[optind - 1]);
 		if (choice == ':')
 			return complain(command, argv[optind - 1], "needs a value");
-		err = store_option(command, find_row(command, choice), optarg, values);
+		row = find_row(command, choice);
+		err = check_once(command, row, given);
+		err = err ? err : store_option(command, row, optarg, values);
 		if (err)
 			return err;
 	}
 	return optind;
 }
 
+int options_parse(const struct command *command, void *values, int argc, char **argv)
+{
+	uint64_t given = 0;
+
+	return parse(command, values, argc, argv, &given);
+}
+
 int options_parse_words(const struct command *command, void *values, int argc, char **argv,
 			const char **words, int max)
 {
+	uint64_t given = 0;
 	int n = 0;
 
-	for (int next; (next = options_parse(command, values, argc, argv)) < argc;) {
+	for (int next; (next = parse(command, values, argc, argv, &given)) < argc;) {
 		if (next < 0)
 			return next;
 		if (n == max) {

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 enum option_kind {
-	OPTION_FLAG,   /* int: number of times given */
+	OPTION_FLAG,   /* int: 1 if given */
+	OPTION_COUNT,  /* int: number of times given, more than once is allowed */
 	OPTION_TEXT,   /* const char * */
 	OPTION_LIST,   /* struct option_list: may be repeated */
 	OPTION_NUMBER, /* uint64_t, decimal */
@@ -44,6 +45,7 @@ struct command {
 };
 
 /*
+ * A row that is no list and no count may be given once.
  * Fills `values` from argv (argv[0] is the verb) and returns the index of the first non-option
  * word. Stops at that word or after "--". Prints the help and exits 0 on --help. On a mistake
  * prints the problem and how to get help, and returns -EINVAL.

@@ -90,7 +90,8 @@ struct record_options {
 	double overhead_max;                      /* percent of all CPUs; 0: no limit */
 	int faults;                               /* not 0: record page faults */
 	uint64_t fault_rate;                      /* their records, per second and CPU */
-	const char *pids;                         /* running processes, as given; NULL: none */
+	struct option_list pid_lists;             /* running processes, as given */
+	char *pids;                               /* all of them, from malloc(); NULL: none */
 	const char *cgroup;                       /* record its processes, as given; NULL: none */
 	uint64_t cgroup_id;                       /* its number; 0: none */
 	const char *follow;                       /* as given: children or none */

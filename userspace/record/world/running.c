@@ -104,11 +104,14 @@ static int check(pid_t pid, struct problem *problem)
 	return maps < 0 ? refuse_owner(pid, owner, problem) : 0;
 }
 
-/* The next number of the list; false if there is none where one is required. */
+#define PID_BLANKS " \t\n"
+
+/* The next number of the list, which commas or blanks separate; false if there is none where one is
+ * required. */
 static bool next_pid(const char **list, pid_t *out)
 {
 	char word[16];
-	size_t length = strcspn(*list, ",");
+	size_t length = strcspn(*list += strspn(*list, PID_BLANKS), PID_BLANKS ",");
 	uint64_t value;
 
 	if (length >= sizeof(word))
@@ -119,9 +122,10 @@ static bool next_pid(const char **list, pid_t *out)
 		return false;
 	*out = (pid_t)value;
 	*list += length;
+	*list += strspn(*list, PID_BLANKS);
 	if (**list == ',')
 		++*list;
-	else
+	else if (!**list)
 		*list = NULL;
 	return true;
 }
