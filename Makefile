@@ -257,7 +257,7 @@ $(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c
 endef
 $(foreach w,$(notdir $(WORKLOADS)),$(eval $(call workload_rule,$(w))))
 
-$(O)/tests/unit/agents_region: $(O)/gc/agents/common/region.o
+$(O)/tests/unit/agents_live $(O)/tests/unit/agents_kept: $(O)/gc/agents/common/live.o $(O)/gc/agents/common/kept.o
 
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a

@@ -81,7 +81,7 @@ instructions_of_a_pair() { # [PRELOADED]
 	done | awk 'NR == 1 {less = $1} END {print ($1 - less) / 20000}'
 }
 
-@test "the malloc agent adds nine instructions to a malloc() and its free()" {
+@test "the malloc agent adds seven instructions to a malloc() and its free()" {
 	command -v valgrind >/dev/null || skip 'there is no valgrind'
 	[[ $(uname -m) = x86_64 ]] || skip 'the number is that of x86-64'
 	echo '#include <stdlib.h>
@@ -92,7 +92,7 @@ instructions_of_a_pair() { # [PRELOADED]
 	agent=$(instructions_of_a_pair "$BUILD/libgcprof-malloc.so")
 	echo "$alone, $agent with the agent"
 	# Once in 128 KiB it takes the slow path.
-	awk -v alone="$alone" -v agent="$agent" 'BEGIN {exit !(alone > 20 && agent - alone >= 9 && agent - alone < 9.5)}'
+	awk -v alone="$alone" -v agent="$agent" 'BEGIN {exit !(alone > 20 && agent - alone >= 7 && agent - alone < 7.5)}'
 	# Each function in lines of its own.
 	nm -D --defined-only "$BUILD/libgcprof-malloc.so" >functions
 	[ "$(grep -cE '[048c]0 T (malloc|free)$' functions)" = 2 ]

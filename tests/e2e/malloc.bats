@@ -103,6 +103,47 @@ right_live() {
 	holds '[.sites[] | select(.functions[0] == "take") | .type] == ["malloc"]'
 }
 
+@test "code that calls the C library's allocator without the agent frees and resizes the program's blocks" {
+	gcc -g -O1 "$BATS_TEST_DIRNAME/programs/crossing.c" -o crossing -ldl
+	gcc -g -O1 -shared -fPIC -DPLUGIN "$BATS_TEST_DIRNAME/programs/crossing.c" -o plugin.so
+	record --malloc -R 4K -- ./crossing ./plugin.so
+	right_bytes take_here malloc
+	# What the agent did not see freed is in use again soon.
+	holds '.alloc.live.estimate < 0.02 * .alloc.bytes.estimate'
+}
+
+@test "a double free of a sample ends the program" {
+	echo 'int main(void) { void *volatile p = __builtin_malloc(100000); __builtin_free(p); __builtin_free(p); return 0; }' |
+		gcc -fno-builtin -x c - -o twice
+	record --malloc -R 1K -- sh -c './twice; echo $?' || { cat record.log; return 1; }
+	same status "$(tail -n 1 out)" 134
+}
+
+@test "a program that takes the address of malloc() has it at a stub of its own" {
+	gcc -g -O1 -no-pie -fno-pie -x c - -o stub <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			void *(*volatile take)(size_t) = malloc;
+			void (*volatile give)(void *) = free;
+			for (int i = 0; i < 20000; i++) give(take(1000));
+			puts("{\"main\": 20000000}");
+			return 0;
+		}
+	C
+	readelf -W --dyn-syms stub | grep -E ': 0+[1-9a-f].* UND malloc'
+	record --malloc -R 16K -- ./stub
+	right_bytes main malloc
+	holds '[.runtimes[] | select(.unsampled)] == []'
+	# Another allocator before the agent is found behind a stub, too.
+	gcc -shared -fPIC -x c - -o own.so <<-'C'
+		extern void *__libc_malloc(unsigned long);
+		void *malloc(unsigned long size) { return __libc_malloc(size); }
+	C
+	unsampled stub 'another malloc()' sh -c 'LD_PRELOAD=$PWD/own.so:$LD_PRELOAD ./stub'
+}
+
 @test "a signal handler allocates" {
 	blocks 16K signals 50000
 	holds '.alloc.samples > 100'

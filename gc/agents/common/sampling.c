@@ -2,8 +2,8 @@
 /* sampling.c: decides which allocations are sampled, and tracks their outcomes. */
 /*
  * A thread counts down the bytes to its next sample, or to the next check for a recorder. The block
- * that ends the countdown gets here. A sampled block is placed in the region, where free() and
- * realloc() find its sample; all others come from the next allocator.
+ * that ends the countdown gets here. It is a sample if it begins a page, where free() and realloc()
+ * find it in the table of live samples. All blocks come from the next allocator.
  *
  * While the agent runs (`inside`), its own allocations bypass it; so do those of a signal handler.
  */
@@ -18,12 +18,14 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "region.h"
+#include "kept.h"
+#include "live.h"
 
 enum {
 	POLL_BYTES = 128 << 10, /* allocated between checks for a recorder or a new period */
 	RETRY_BYTES = 32 << 10, /* allocated before the second attempt to find a type */
 	TRIES = 2,              /* attempts to find a type */
+	LARGE = 128 << 10,      /* from this size on the C library may map a block of its own */
 };
 
 #define TYPED_MAX_NS UINT64_C(80000000) /* a type found later is not reported */
@@ -37,9 +39,8 @@ static struct gcprof_provider *provider;
 static uint64_t types[SAMPLING_TYPES];
 static bool has_type[SAMPLING_TYPES]; /* the type is known at the allocation */
 static pthread_key_t ending;
-static uint32_t region_wanted; /* a thread creates the region, or has */
-static uint64_t allocated;     /* bytes, in the process while recorded: the clock of ages; atomic */
-static uint64_t settled;       /* ends of blocks born up to this time are not reported */
+static uint64_t allocated; /* bytes, in the process while recorded: the clock of ages; atomic */
+static uint64_t settled;   /* ends of blocks born up to this time are not reported */
 
 /* A request to an allocator. */
 struct request {
@@ -49,17 +50,9 @@ struct request {
 
 /* --- begin and end ------------------------------------------------------------- */
 
-/* If this fails there is no region, and no block is tracked. */
-static void ensure_region(void)
-{
-	if (!__atomic_exchange_n(&region_wanted, 1, __ATOMIC_RELAXED))
-		region_create();
-}
-
 /* The samples so far belong to the parent, including one that waits for its type. */
 static void forked(void)
 {
-	region_forked();
 	settled = allocated;
 	sampling_thread.untyped = NULL;
 }
@@ -113,8 +106,6 @@ int sampling_start(const char *agent, uint64_t ceiling, const char *const *names
 		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;
 	}
 	state = err ? PASSIVE : SAMPLING;
-	if (!err && getenv("GCPROF_RECORD"))
-		ensure_region();
 	sampling_thread.inside--;
 	errno = saved;
 	return err;
@@ -178,17 +169,16 @@ static uint64_t now_ns(void)
 /* Looks for the type in a recently allocated block, which may contain it by now. */
 static void find_type(struct sampling_thread *thread, bool last)
 {
-	const struct block *block = region_block(thread->untyped);
-	uint64_t type = 0;
+	uint64_t type;
 
 	last = last || ++thread->untyped_tries >= TRIES;
 	/* It may have been freed, or resized. */
-	if (!block || block->sample != thread->untyped_sample ||
+	if (live_sample(thread->untyped) != thread->untyped_sample ||
 	    now_ns() - thread->untyped_since > TYPED_MAX_NS) {
 		thread->untyped = NULL;
 		return;
 	}
-	type = thread->untyped_next->find_type(thread->untyped, block->size, last);
+	type = thread->untyped_next->find_type(thread->untyped, thread->untyped_size, last);
 	if (type)
 		gcprof_typed(thread->thread, thread->untyped_sample, type);
 	if (type || last)
@@ -197,10 +187,11 @@ static void find_type(struct sampling_thread *thread, bool last)
 
 /* Remembers a sample whose type is to be found later. */
 static void await_type(struct sampling_thread *thread, const struct sampling_next *next,
-		       const void *place, uint64_t sample)
+		       const void *place, size_t size, uint64_t sample)
 {
 	thread->untyped = place;
 	thread->untyped_sample = sample;
+	thread->untyped_size = size;
 	thread->untyped_since = now_ns();
 	thread->untyped_next = next;
 	thread->untyped_tries = 0;
@@ -256,22 +247,46 @@ static bool is_hit(struct sampling_thread *thread, size_t size)
 	return size <= PTRDIFF_MAX && gcprof_bytes_left(thread->thread) <= (int64_t)size;
 }
 
-/* Reports an allocation. `place`: its block in the region; NULL: it is not tracked. */
+/* Bytes allocated by the process, except for other threads' last bytes. */
+static uint64_t age_clock(const struct sampling_thread *thread)
+{
+	uint64_t passed = gcprof_head(thread->thread)->on ? thread->armed - thread->left : 0;
+
+	return __atomic_load_n(&allocated, __ATOMIC_RELAXED) + passed;
+}
+
+/* Reports the end of a sample, unless another process took it. */
+static void report_freed(struct sampling_thread *thread, const struct live *freed)
+{
+	struct gcprof_fate fate = {.sample = freed->sample, .outcome = GCPROF_FREED};
+
+	if (!fate.sample || freed->born <= settled || !thread->thread)
+		return;
+	fate.age = age_clock(thread) - freed->born + 1;
+	gcprof_outcomes(thread->thread, &fate, 1);
+}
+
+/* Reports an allocation. `place`: its block, which is followed if it begins a page, or NULL. */
 static void take(struct sampling_thread *thread, const struct sampling_next *next,
 		 const struct request *request, const void *place)
 {
 	uint32_t type = request->type % SAMPLING_TYPES;
-	uint64_t sample = gcprof_allocated(thread->thread, request->size, types[type],
-					   place ? GCPROF_SAMPLE_MANUAL : GCPROF_SAMPLE_FOREIGN);
-	struct block *block;
+	bool is_live = place && live_may_have(place) && live_reserve(place);
+	struct live live;
 
-	if (!place)
+	/* The program freed the block that was here, without the agent. */
+	if (is_live) {
+		live = live_take(place);
+		report_freed(thread, &live);
+	}
+	live.sample = gcprof_allocated(thread->thread, request->size, types[type],
+				       is_live ? GCPROF_SAMPLE_MANUAL : GCPROF_SAMPLE_FOREIGN);
+	live.born = __atomic_load_n(&allocated, __ATOMIC_RELAXED);
+	if (!is_live || !live.sample)
 		return;
-	block = region_block(place);
-	block->sample = sample;
-	block->born = __atomic_load_n(&allocated, __ATOMIC_RELAXED);
-	if (sample && !has_type[type])
-		await_type(thread, next, place, sample);
+	live_add(place, &live);
+	if (!has_type[type])
+		await_type(thread, next, place, request->size, live.sample);
 }
 
 /* --- allocation ------------------------------------------------------------------ */
@@ -282,28 +297,41 @@ static void *allocate_next(const struct sampling_next *next, const struct reques
 			      request->type & SAMPLING_ZEROED);
 }
 
-static void *allocate_in_region(const struct sampling_next *next, const struct request *request)
+/* Large zeroed blocks are often new pages, which nobody has to fill. The C library places these so
+ * that they can be samples. */
+static void *allocate_zeroed(const struct sampling_next *next, const struct request *request)
 {
-	size_t head = has_type[request->type % SAMPLING_TYPES] ? 0 : SAMPLING_HEAD;
-	bool zeroed;
-	void *place;
+	void *place = NULL;
 
-	ensure_region();
-	place = region_alloc(request->size, request->alignment, &zeroed);
-	if (place && !zeroed)
-		memset(place, 0,
-		       request->type & SAMPLING_ZEROED && request->size > head ? request->size
-									       : head);
-	return place && next->adopt ? next->adopt(next->context, place) : place;
+	if (request->size >= LARGE) {
+		place = allocate_next(next, request);
+		if (!place || live_may_have(place))
+			return place;
+		next->free(next->context, place);
+	}
+	place = next->allocate_page(next->context, request->size, request->alignment);
+	return place ? memset(place, 0, request->size) : NULL;
 }
 
-/* Releases a block of the region in the same way as all blocks. */
-static void release(const struct sampling_next *next, void *place)
+/* Allocates a block that begins a page, unless the allocator refuses. */
+static void *allocate_sample(const struct sampling_next *next, const struct request *request)
 {
-	if (next->adopt)
-		next->free(next->context, place);
-	else
-		gcprof_sampling_free(place);
+	bool has_head = !has_type[request->type % SAMPLING_TYPES];
+	int saved = errno;
+	void *place;
+
+	if (request->type & SAMPLING_ZEROED) {
+		place = allocate_zeroed(next, request);
+	} else {
+		place = next->allocate_page(next->context, request->size, request->alignment);
+		if (place && has_head)
+			memset(place, 0,
+			       request->size < SAMPLING_HEAD ? request->size : SAMPLING_HEAD);
+	}
+	if (place)
+		return place;
+	errno = saved;
+	return allocate_next(next, request);
 }
 
 void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, size_t alignment,
@@ -311,153 +339,79 @@ void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, si
 {
 	const struct request request = {size, alignment, type};
 	struct sampling_thread *thread = &sampling_thread;
-	void *place = NULL;
-	int saved = errno;
+	int saved = errno, err;
+	bool hit;
+	void *place;
 
 	if (!enter(thread))
 		return allocate_next(next, &request);
-	if (is_hit(thread, size))
-		place = allocate_in_region(next, &request);
-	if (place) {
-		take(thread, next, &request, place);
-	} else {
-		errno = saved;
-		place = allocate_next(next, &request);
-		saved = errno;
-		if (place)
-			take(thread, next, &request, NULL);
-	}
-	leave(thread);
+	hit = is_hit(thread, size);
 	errno = saved;
+	place = hit ? allocate_sample(next, &request) : allocate_next(next, &request);
+	err = errno;
+	if (place)
+		take(thread, next, &request, hit ? place : NULL);
+	leave(thread);
+	errno = err;
 	return place;
 }
 
 /* --- free ------------------------------------------------------------------------ */
 
-/* Bytes allocated by the process, except for other threads' last bytes. */
-static uint64_t age_clock(const struct sampling_thread *thread)
-{
-	uint64_t passed = gcprof_head(thread->thread)->on ? thread->armed - thread->left : 0;
-
-	return __atomic_load_n(&allocated, __ATOMIC_RELAXED) + passed;
-}
-
-/* Reports the end of the block's sample, if it has one taken by this process. */
-static void report_freed(struct sampling_thread *thread, struct block *block)
-{
-	struct gcprof_fate fate = {.sample = block->sample, .outcome = GCPROF_FREED};
-
-	block->sample = 0;
-	if (!fate.sample || block->born <= settled || !thread->thread)
-		return;
-	fate.age = age_clock(thread) - block->born + 1;
-	gcprof_outcomes(thread->thread, &fate, 1);
-}
-
-/* The block at an address that the program passed. */
-static struct block *block_at(const void *place)
-{
-	struct block *block = region_block(place);
-
-	if (!block)
-		abort(); /* as in the C library: an invalid or freed block in the region */
-	return block;
-}
-
-void gcprof_sampling_free(void *place)
+bool gcprof_sampling_freed(void *block)
 {
 	struct sampling_thread *thread = &sampling_thread;
-	struct block *block = block_at(place);
 	int saved = errno;
+	struct live freed;
+	bool is_kept;
 
-	if (!thread->thread && !thread->inside) {
+	if (!live_sample(block))
+		return false;
+	if (thread->untyped == block)
+		find_type(thread, true);
+	freed = live_take(block);
+	if (freed.sample == KEPT_SAMPLE)
+		abort(); /* a double free, as in the C library */
+	if (!thread->thread && !thread->inside && state == SAMPLING) {
 		thread->inside++;
 		attach(thread);
 		thread->inside--;
 	}
-	if (thread->untyped == place)
-		find_type(thread, true);
-	report_freed(thread, block);
-	if (!region_free(place))
-		abort();
+	report_freed(thread, &freed);
+	is_kept = freed.sample && kept_put(block);
 	errno = saved;
+	return is_kept;
 }
 
 /* --- resize ---------------------------------------------------------------------- */
 
-/* A block of the region stays if the new size fits in its slot and uses enough of it, so that a
- * block that grows step by step is rarely copied. */
-static bool stays(const void *place, size_t size)
+/* Moves a block to the beginning of a page, if there is memory. */
+static void *move_to_page(const struct sampling_next *next, void *old, size_t size)
 {
-	return region_has(place) && size <= region_room(place) && size >= region_room(place) / 4;
-}
-
-/* Moves a block of the region to `to`. */
-static void *leave_region(const struct sampling_next *next, void *old, void *to, size_t size)
-{
-	size_t before = block_at(old)->size;
-
-	if (!to)
-		return NULL;
-	memcpy(to, old, before < size ? before : size);
-	release(next, old);
-	return to;
-}
-
-/* Resizes a block without a sample: the result belongs to the next allocator. */
-static void *reallocate_next(const struct sampling_next *next, void *old,
-			     const struct request *request)
-{
-	if (!region_has(old))
-		return next->reallocate(next->context, old, request->size);
-	return leave_region(next, old, allocate_next(next, request), request->size);
-}
-
-/* Makes a block of the next allocator a sample; NULL: it is unchanged. */
-static void *enter_region(const struct sampling_next *next, void *old,
-			  const struct request *request)
-{
-	size_t copied = request->size, before;
-	void *place = allocate_in_region(next, request);
+	void *place = live_may_have(old) ? NULL : next->allocate_page(next->context, size, 0);
 
 	if (!place)
-		return NULL;
-	if (next->usable_size) {
-		before = next->usable_size(next->context, old);
-		copied = before < copied ? before : copied;
-	} else {
-		void *grown = next->reallocate(next->context, old, request->size);
-
-		if (!grown) {
-			release(next, place);
-			return NULL;
-		}
-		old = grown;
-	}
-	memcpy(place, old, copied);
+		return old;
+	memcpy(place, old, size);
 	next->free(next->context, old);
 	return place;
 }
 
-static void *reallocate(struct sampling_thread *thread, const struct sampling_next *next, void *old,
-			const struct request *request, bool hit)
+/* Other threads may use the old address at once, so the old sample is taken before. */
+static void *resize(struct sampling_thread *thread, const struct sampling_next *next, void *old,
+		    size_t size)
 {
-	struct block *block;
-	void *place = NULL;
+	struct live freed = {0, 0};
+	void *place;
 
-	if (stays(old, request->size)) {
-		block = block_at(old);
-		report_freed(thread, block);
-		block->size = request->size;
-		return old;
-	}
-	if (hit && region_has(old)) {
-		place = allocate_in_region(next, request);
-		place = place ? leave_region(next, old, place, request->size) : NULL;
-	} else if (hit) {
-		place = enter_region(next, old, request);
-	}
-	return place ? place : reallocate_next(next, old, request);
+	if (live_may_have(old))
+		freed = live_take(old);
+	place = next->reallocate(next->context, old, size);
+	if (place)
+		report_freed(thread, &freed);
+	else if (freed.sample)
+		live_add(old, &freed);
+	return place;
 }
 
 void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, size_t size,
@@ -470,11 +424,13 @@ void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, si
 	bool hit;
 
 	if (!enter(thread))
-		return reallocate_next(next, old, &request);
+		return resize(thread, next, old, size);
 	hit = is_hit(thread, size);
-	place = reallocate(thread, next, old, &request, hit);
+	place = resize(thread, next, old, size);
 	if (place) {
-		take(thread, next, &request, hit && region_has(place) ? place : NULL);
+		if (hit)
+			place = move_to_page(next, place, size);
+		take(thread, next, &request, hit ? place : NULL);
 		errno = saved;
 	}
 	leave(thread);

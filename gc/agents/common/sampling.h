@@ -2,8 +2,11 @@
 /* sampling.h: samples allocations and tracks their outcomes, for agents that wrap an allocator. */
 /*
  * An agent interposes the allocator's functions. Each calls sampling_passes(), and continues to the
- * allocator if that returns true, otherwise to gcprof_sampling_allocate(). When a block is freed or
- * resized, region_has() tells whether it is the agent's.
+ * allocator if that returns true, otherwise to gcprof_sampling_allocate(). Before a block is freed
+ * for which live_may_have(), the agent calls gcprof_sampling_freed().
+ *
+ * The program gets nothing but blocks of its own allocator, so it does no harm where the program
+ * calls that allocator without the agent.
  */
 #ifndef GCPROF_AGENTS_SAMPLING_H
 #define GCPROF_AGENTS_SAMPLING_H
@@ -14,18 +17,15 @@
 
 #include "../../provider/provider.h"
 
-/* The wrapped allocator, which has all blocks except the sampled ones. */
+/* The wrapped allocator. */
 struct sampling_next {
 	void *context; /* passed to its functions */
 	void *(*allocate)(void *context, size_t size, size_t alignment, bool zeroed);
+	/* A block that begins a page, for a sample: kept_take(), or of kept_size() bytes. NULL: no
+	 * memory. */
+	void *(*allocate_page)(void *context, size_t size, size_t alignment);
 	void *(*reallocate)(void *context, void *block, size_t size);
-	void (*free)(void *context, void *block);
-	/* Makes the allocator treat a block of the region as its own; freeing it then goes through
-	 * `free` above to gcprof_sampling_free(). Returns NULL if it refuses; the block is then
-	 * free again. Without this function only gcprof_sampling_free() frees such blocks. */
-	void *(*adopt)(void *context, void *block);
-	/* Number of bytes of a block that may be copied. NULL: unknown. */
-	size_t (*usable_size)(void *context, void *block);
+	void (*free)(void *context, void *block); /* of any of these blocks */
 	/* Returns the gcprof_type() of the object in a block of this size; 0: none yet. Called at
 	 * the thread's next allocation, and some KiB later if there was none; `last`: this is the
 	 * last call. NULL: types are known at the allocation. */
@@ -47,6 +47,7 @@ struct sampling_thread {
 	uint32_t endings;             /* calls of the thread's destructor so far */
 	const void *untyped;          /* a block whose type is unknown so far, or NULL */
 	uint64_t untyped_sample;      /* its sample */
+	size_t untyped_size;          /* its size */
 	uint64_t untyped_since;       /* time of the sample, ns */
 	const struct sampling_next *untyped_next;
 	uint32_t untyped_tries;
@@ -103,7 +104,7 @@ static inline bool sampling_passes(size_t size)
 void *gcprof_sampling_allocate(const struct sampling_next *next, size_t size, size_t alignment,
 			       uint32_t type);
 
-/* The same for resizing a block `old`, not NULL. */
+/* The same for resizing a block `old`, not NULL, which may be a sample. `size` is not 0. */
 void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, size_t size,
 				 uint32_t type);
 
@@ -111,7 +112,8 @@ void *gcprof_sampling_reallocate(const struct sampling_next *next, void *old, si
  * the end, so their ends are not reported. */
 void sampling_program_ends(void);
 
-/* Frees a block of the region. */
-void gcprof_sampling_free(void *block);
+/* The program frees a block for which live_may_have(): reports that if it is a sample. False: the
+ * allocator must free it. */
+bool gcprof_sampling_freed(void *block);
 
 #endif

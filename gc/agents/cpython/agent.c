@@ -5,19 +5,20 @@
  * called with the interpreter's lock held. Allocators set before Py_Initialize() stay in place.
  *
  * Python's own allocator, pymalloc, recognises its blocks by address. It passes other blocks, which
- * are the large ones and those of the region, on to the third domain, raw memory. So the agent
- * wraps free() of raw memory only, and freeing an object that is not a sample costs nothing.
+ * are the large ones and samples, on to the third domain, raw memory. So the agent wraps free() of
+ * raw memory only, and freeing an object that is not a sample costs nothing.
  *
  * In a program without an interpreter the agent does nothing. It does not need Python's headers:
  * the functions and this struct are the same since 3.5. Like malloc/agent.c, this file is compiled
  * so that a call at the end of a function is a jump.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/region.h"
+#include "../common/definition.h"
+#include "../common/kept.h"
+#include "../common/live.h"
 #include "../common/sampling.h"
 #include "types.h"
 
@@ -52,10 +53,10 @@ struct wrapped {
 static struct wrapped buffers, objects;
 static struct allocator raw;
 static int (*is_initialized)(void); /* the interpreter's Py_IsInitialized() */
-static bool was_initialized;        /* what it returned at the last free of a sample */
+static bool was_initialized;        /* what it returned last */
 
-/* A block of the region that raw memory returns to this thread's next allocation. */
-static __thread void *adopted __attribute__((tls_model("initial-exec")));
+/* Size of the sample that is this thread's next allocation of raw memory; 0: it is no sample. */
+static __thread size_t page_wanted __attribute__((tls_model("initial-exec")));
 
 typedef void allocator_function(int domain, struct allocator *allocator);
 
@@ -86,18 +87,18 @@ static void free_next(void *context, void *block)
 
 /* Makes pymalloc request the block from raw memory, so that it counts the block and frees it there.
  */
-static void *adopt_next(void *context, void *block)
+static void *allocate_page(void *context, size_t size, size_t alignment)
 {
 	const struct allocator *others = context;
 	void *place;
 
-	adopted = block;
+	(void)alignment;
+	page_wanted = size ? size : 1;
 	place = others->malloc(others->context, LARGE);
-	if (!adopted)
+	if (!page_wanted)
 		return place;
 	/* The allocator is not pymalloc. */
-	adopted = NULL;
-	region_free(block);
+	page_wanted = 0;
 	others->free(others->context, place);
 	sampling_refuse(NAME, "Python's allocator is not pymalloc");
 	return NULL;
@@ -105,30 +106,35 @@ static void *adopt_next(void *context, void *block)
 
 static void *raw_malloc(void *context, size_t size)
 {
-	void *block = adopted;
+	size_t wanted = page_wanted;
+	void *block;
 
-	if (__builtin_expect(!block, 1))
+	if (__builtin_expect(!wanted, 1))
 		return raw.malloc(context, size);
-	adopted = NULL;
+	page_wanted = 0;
+	block = kept_take(wanted, 0);
+	if (!block && posix_memalign(&block, LIVE_PAGE, kept_size(wanted)))
+		return NULL;
 	return block;
 }
 
 /* An interpreter that ends frees nearly all objects. Py_FinalizeEx() first waits for threads and
  * calls the program's exit handlers; from then on the interpreter is no longer initialized. */
-static void free_sample(void *block)
+static __attribute__((noinline)) void gcprof_free(void *context, void *block)
 {
 	bool initialized = is_initialized();
 
 	if (was_initialized && !initialized)
 		sampling_program_ends();
 	was_initialized = initialized;
-	gcprof_sampling_free(block);
+	if (!gcprof_sampling_freed(block))
+		raw.free(context, block);
 }
 
 static void raw_free(void *context, void *block)
 {
-	if (__builtin_expect(region_has(block), 0))
-		free_sample(block);
+	if (__builtin_expect(live_may_have(block), 0))
+		gcprof_free(context, block);
 	else
 		raw.free(context, block);
 }
@@ -179,7 +185,7 @@ static void *python_realloc(void *context, void *block, size_t size)
 
 	if (!block)
 		return python_malloc(context, size);
-	if (!region_has(block) && sampling_passes(size))
+	if (!live_may_have(block) && sampling_passes(size))
 		return wrapped->others.realloc(context, block, size);
 	return gcprof_runtime_reallocate(wrapped, block, size);
 }
@@ -196,9 +202,9 @@ static void wrap(struct wrapped *wrapped, int domain, uint32_t type, allocator_f
 	wrapped->next = (struct sampling_next){
 		.context = &wrapped->others,
 		.allocate = allocate_next,
+		.allocate_page = allocate_page,
 		.reallocate = reallocate_next,
 		.free = free_next,
-		.adopt = adopt_next,
 		.find_type = type == OBJECT ? types_find : NULL,
 	};
 	set(domain, &ours);
@@ -259,9 +265,30 @@ static bool is_development(int argc, char **argv)
 	return false;
 }
 
-/* Why the interpreter will not call the agent's functions; NULL: it will. */
+static const void *code_of(const char *name)
+{
+	bool is_stub;
+	const void *found = definition(name, &is_stub);
+
+	return is_stub ? dlsym(RTLD_NEXT, name) : found;
+}
+
+/* Whether raw memory and the agent's samples come from one allocator. */
+static bool has_one_malloc(void)
+{
+	static const char *const others[] = {"free", "posix_memalign", "malloc_usable_size"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!definition_same_file(code_of("malloc"), code_of(others[i])))
+			return false;
+	return true;
+}
+
+/* Why the interpreter will not call the agent's functions, or must not; NULL: it will. */
 static const char *other_allocator(int argc, char **argv)
 {
+	if (!has_one_malloc())
+		return "the program has a malloc() without a posix_memalign()";
 	if (is_set("PYTHONMALLOC"))
 		return "PYTHONMALLOC is set, so Python takes another allocator than the agent's";
 	if (is_set("PYTHONDEVMODE") || is_development(argc, argv))

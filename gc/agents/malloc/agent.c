@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* agent.c: the functions of malloc(3) as the program calls them. */
 /*
- * A block that is not a sample costs one subtraction here, and one and a compare when it is freed,
- * before the next allocator handles it. This file is compiled so that a call at the end of a
- * function is a jump: the stack of a sample has functions named gcprof_*, then their callers.
- * Functions built on others, such as reallocarray(), call them by their public names, because the
- * program may have replaced some of them.
+ * A block that is not a sample costs one subtraction here, and one test when it is freed, before
+ * the next allocator handles it. Samples come from the next allocator, too. This file is compiled
+ * so that a call at the end of a function is a jump: the stack of a sample has functions named
+ * gcprof_*, then their callers. Functions built on others, such as reallocarray(), call them by
+ * their public names, because the program may have replaced some of them.
  */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../common/region.h"
+#include "../common/kept.h"
+#include "../common/live.h"
 #include "../common/sampling.h"
 #include "next.h"
 
@@ -32,6 +33,15 @@ static void *allocate_next(void *context, size_t size, size_t alignment, bool ze
 	return alignment ? next.memalign(alignment, size) : next.malloc(size);
 }
 
+static void *allocate_page(void *context, size_t size, size_t alignment)
+{
+	void *kept = kept_take(size, alignment);
+
+	(void)context;
+	return kept ? kept
+		    : next.memalign(alignment > LIVE_PAGE ? alignment : LIVE_PAGE, kept_size(size));
+}
+
 static void *reallocate_next(void *context, void *block, size_t size)
 {
 	(void)context;
@@ -44,25 +54,21 @@ static void free_next(void *context, void *block)
 	next.free(block);
 }
 
-static size_t usable_size_next(void *context, void *block)
-{
-	(void)context;
-	return next.malloc_usable_size(block);
-}
-
 static const struct sampling_next others = {
 	.allocate = allocate_next,
+	.allocate_page = allocate_page,
 	.reallocate = reallocate_next,
 	.free = free_next,
-	.usable_size = usable_size_next,
 };
 
 __attribute__((constructor)) static void start(void)
 {
-	if (next_is_libc())
-		sampling_start(NAME, 0, type_names, TYPES);
+	const char *why = next_why_not();
+
+	if (why)
+		sampling_refuse(NAME, why);
 	else
-		sampling_refuse(NAME, "the program has another malloc() than the C library's");
+		sampling_start(NAME, 0, type_names, TYPES);
 }
 
 static bool is_power_of_two(size_t value)
@@ -70,9 +76,15 @@ static bool is_power_of_two(size_t value)
 	return value && !(value & (value - 1));
 }
 
+/* Whether it passes an aligned allocation on, perhaps to be refused. */
+static bool passes(size_t alignment, size_t size)
+{
+	return sampling_passes(size) || !is_power_of_two(alignment);
+}
+
 static void *gcprof_memalign(size_t alignment, size_t size)
 {
-	if (sampling_passes(size) || !is_power_of_two(alignment))
+	if (passes(alignment, size))
 		return next.memalign(alignment, size);
 	return gcprof_sampling_allocate(&others, size, alignment, BY_MEMALIGN);
 }
@@ -84,10 +96,17 @@ PUBLIC void *malloc(size_t size)
 	return gcprof_sampling_allocate(&others, size, 0, BY_MALLOC);
 }
 
+/* Keeps free() itself free of a stack frame. */
+static __attribute__((noinline)) void gcprof_free(void *block)
+{
+	if (!gcprof_sampling_freed(block))
+		next.free(block);
+}
+
 PUBLIC void free(void *block)
 {
-	if (__builtin_expect(region_has(block), 0))
-		gcprof_sampling_free(block);
+	if (__builtin_expect(live_may_have(block), 0))
+		gcprof_free(block);
 	else
 		next.free(block);
 }
@@ -103,16 +122,17 @@ PUBLIC void *calloc(size_t count, size_t size)
 
 PUBLIC void *realloc(void *block, size_t size)
 {
-	bool sampled = region_has(block);
-
-	if (!sampled && ((block && !size) || sampling_passes(size)))
+	if (block && !size) {
+		if (live_may_have(block) && gcprof_sampling_freed(block))
+			return NULL;
 		return next.realloc(block, size);
-	if (!block)
-		return gcprof_sampling_allocate(&others, size, 0, BY_REALLOC);
-	if (size)
+	}
+	if (block && live_may_have(block))
 		return gcprof_sampling_reallocate(&others, block, size, BY_REALLOC);
-	gcprof_sampling_free(block);
-	return NULL;
+	if (sampling_passes(size))
+		return next.realloc(block, size);
+	return block ? gcprof_sampling_reallocate(&others, block, size, BY_REALLOC)
+		     : gcprof_sampling_allocate(&others, size, 0, BY_REALLOC);
 }
 
 PUBLIC void *reallocarray(void *block, size_t count, size_t size)
@@ -132,7 +152,9 @@ PUBLIC void *memalign(size_t alignment, size_t size)
 
 PUBLIC void *aligned_alloc(size_t alignment, size_t size)
 {
-	return gcprof_memalign(alignment, size);
+	if (passes(alignment, size))
+		return next.aligned_alloc(alignment, size);
+	return gcprof_sampling_allocate(&others, size, alignment, BY_MEMALIGN);
 }
 
 PUBLIC int posix_memalign(void **out, size_t alignment, size_t size)
@@ -162,11 +184,4 @@ PUBLIC void *pvalloc(size_t size)
 		return NULL;
 	}
 	return gcprof_memalign(page, rounded & ~(page - 1));
-}
-
-PUBLIC size_t malloc_usable_size(void *block)
-{
-	const struct block *sampled = region_has(block) ? region_block(block) : NULL;
-
-	return sampled ? sampled->size : next.malloc_usable_size(block);
 }

@@ -6,8 +6,11 @@
  */
 #include "next.h"
 
-#include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "../common/definition.h"
+#include "../common/sampling.h"
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -19,63 +22,88 @@ static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t size);
 static void *first_realloc(void *block, size_t size);
 static void *first_memalign(size_t alignment, size_t size);
+static void *first_aligned_alloc(size_t alignment, size_t size);
 static void first_free(void *block);
-static size_t first_usable_size(void *block);
 
-struct next_allocator next = {first_malloc,   first_calloc, first_realloc,
-			      first_memalign, first_free,   first_usable_size};
+struct next_allocator next = {first_malloc,   first_calloc,        first_realloc,
+			      first_memalign, first_aligned_alloc, first_free};
+
+static const struct function {
+	const char *name;
+	size_t offset; /* in struct next_allocator */
+} functions[] = {
+	{"malloc", offsetof(struct next_allocator, malloc)},
+	{"calloc", offsetof(struct next_allocator, calloc)},
+	{"realloc", offsetof(struct next_allocator, realloc)},
+	{"memalign", offsetof(struct next_allocator, memalign)},
+	{"aligned_alloc", offsetof(struct next_allocator, aligned_alloc)},
+	{"free", offsetof(struct next_allocator, free)},
+};
+
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
 
 static __thread bool searching __attribute__((tls_model("initial-exec")));
 
-/* Looks up a function in the libraries after the agent; if missing, the C library's stays. */
-static void find(const char *name, void *out)
-{
-	void *found = dlsym(RTLD_NEXT, name);
-
-	if (found)
-		memcpy(out, &found, sizeof(found));
-}
-
-/* Two threads may search concurrently; both find the same. */
+/* Finds the functions in the libraries after the agent; if one is missing, the C library's stays.
+ * Two threads may search concurrently; both find the same. */
 static const struct next_allocator *search(void)
 {
-	struct next_allocator found = {__libc_malloc,   __libc_calloc, __libc_realloc,
-				       __libc_memalign, __libc_free,   NULL};
+	struct next_allocator found = {__libc_malloc,   __libc_calloc,   __libc_realloc,
+				       __libc_memalign, __libc_memalign, __libc_free};
 
 	searching = true;
-	find("malloc", &found.malloc);
-	find("calloc", &found.calloc);
-	find("realloc", &found.realloc);
-	find("memalign", &found.memalign);
-	find("free", &found.free);
-	find("malloc_usable_size", &found.malloc_usable_size);
+	for (int i = 0; i < FUNCTIONS; i++) {
+		void *function = dlsym(RTLD_NEXT, functions[i].name);
+
+		if (function)
+			memcpy((char *)&found + functions[i].offset, &function, sizeof(function));
+	}
 	searching = false;
 	next = found;
 	return &next;
 }
 
-/* Whether two addresses belong to the same file. */
-static bool are_of_one_file(const void *a, const void *b)
+static bool are_all_libc(void)
 {
-	Dl_info first, second;
+	for (int i = 0; i < FUNCTIONS; i++) {
+		const void *function;
 
-	return dladdr(a, &first) && dladdr(b, &second) && first.dli_fbase == second.dli_fbase;
+		memcpy(&function, (const char *)&next + functions[i].offset, sizeof(function));
+		if (!definition_same_file(function, dlsym(RTLD_NEXT, "__libc_malloc")))
+			return false;
+	}
+	return true;
 }
 
-static const void *address_of(void *(*function)(size_t))
+/* Whether the program's malloc() and free() get here. Calling malloc() proves it: a library before
+ * the agent may have another, behind a stub of the program. */
+static bool is_called(void)
 {
-	const void *address;
+	const uint64_t left = 1 << 20;
+	bool is_stub, counted;
+	const void *found = definition("free", &is_stub);
+	void *(*allocate)(size_t);
+	void (*release)(void *);
 
-	memcpy(&address, &function, sizeof(address));
-	return address;
+	if (!is_stub && !definition_same_file(found, &next))
+		return false;
+	memcpy(&release, &found, sizeof(found));
+	found = dlsym(RTLD_DEFAULT, "malloc");
+	memcpy(&allocate, &found, sizeof(found));
+	sampling_thread.left = left;
+	release(allocate(1));
+	counted = sampling_thread.left != left;
+	sampling_thread.left = 0;
+	return counted;
 }
 
-bool next_is_libc(void)
+const char *next_why_not(void)
 {
 	if (next.malloc == first_malloc)
 		search();
-	return are_of_one_file(dlsym(RTLD_DEFAULT, "malloc"), &next) &&
-	       are_of_one_file(address_of(next.malloc), address_of(__libc_malloc));
+	return are_all_libc() && is_called()
+		       ? NULL
+		       : "the program has another malloc() than the C library's";
 }
 
 static void *first_malloc(size_t size)
@@ -98,15 +126,16 @@ static void *first_memalign(size_t alignment, size_t size)
 	return searching ? __libc_memalign(alignment, size) : search()->memalign(alignment, size);
 }
 
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+	return searching ? __libc_memalign(alignment, size)
+			 : search()->aligned_alloc(alignment, size);
+}
+
 static void first_free(void *block)
 {
 	if (searching)
 		__libc_free(block);
 	else
 		search()->free(block);
-}
-
-static size_t first_usable_size(void *block)
-{
-	return search()->malloc_usable_size(block);
 }

@@ -3,7 +3,6 @@
 #ifndef GCPROF_MALLOC_NEXT_H
 #define GCPROF_MALLOC_NEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Its functions, callable from the first instruction of the process on. */
@@ -12,18 +11,15 @@ struct next_allocator {
 	void *(*calloc)(size_t count, size_t size);
 	void *(*realloc)(void *block, size_t size);
 	void *(*memalign)(size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
 	void (*free)(void *block);
-	size_t (*malloc_usable_size)(void *block);
 };
 
 /* Hidden, so that it is read without the global offset table. */
 extern struct next_allocator next __attribute__((visibility("hidden")));
 
-/*
- * Whether it is the C library's, and the program calls it through the agent. Other allocators may
- * have more functions that take blocks and would not know those of the region. Call it after the
- * first allocation.
- */
-bool next_is_libc(void);
+/* Why the agent cannot sample: the program does not call the C library's allocator through it.
+ * NULL: it does. Call it before sampling starts. */
+const char *next_why_not(void);
 
 #endif
