@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "export/export.h"
 #include "profile/sink.h"
+#include "profile/source.h"
 #include "profile/status.h"
 #include "util/log.h"
 #include "util/output_file.h"
@@ -152,7 +153,7 @@ static int judge(const struct export_request *request, const struct export_resul
 	return profile_judge(request->file, result->state, result->status.bytes);
 }
 
-/* Opening the output truncates it, so it must not be the input. */
+/* The output must not replace the input. */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -161,47 +162,59 @@ static bool is_same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino && S_ISREG(x.st_mode);
 }
 
-static int open_output(const char *path, const struct exporter *exporter, struct sink **out)
+/* Takes over the sources. Returns the exit code. */
+static int convert_to(const struct export_request *request, struct source *const sources[2],
+		      struct output_file *file)
 {
-	if (strcmp(path, "-") != 0)
-		return sink_file_create(path, out);
-	if (exporter->packed && isatty(STDOUT_FILENO)) {
-		log_error("not writing compressed data to a terminal; name a file with -o");
-		return -ECANCELED;
+	struct export_result result;
+	struct sink *sink;
+	int error = sink_fd_create(file->fd, &sink);
+
+	for (int i = 0; i < 2 && error && sources[i]; i++)
+		sources[i]->close(sources[i]);
+	error = error ? error : export_run(request, sources, sink, &result);
+	if (error) {
+		explain(request, file->path, error);
+		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
-	return sink_fd_create(STDOUT_FILENO, out);
+	error = output_file_publish(file);
+	if (error) {
+		log_error("%s: %s", file->path, output_file_error(error));
+		return EXIT_FAILURE;
+	}
+	if (!output_file_is_stdout(file->path))
+		log_info("wrote %s", file->path);
+	if (*result.info)
+		log_info("%s: the export %s", request->file, result.info);
+	return judge(request, &result);
 }
 
 static int convert(const struct export_request *request, const char *path)
 {
-	struct export_result result;
+	struct output_file file = {.path = path, .mark = &request->exporter->mark};
+	bool piped = output_file_is_stdout(path);
 	struct source *sources[2];
-	struct sink *sink = NULL;
-	int error = filter_open(request->filter, request->file, strcmp(path, "-") == 0, sources);
+	int status = EXIT_FAILURE, error;
 
-	if (!error) {
-		error = open_output(path, request->exporter, &sink);
-		if (error) {
-			for (int i = 0; i < 2 && sources[i]; i++)
-				sources[i]->close(sources[i]);
-			if (error != -ECANCELED)
-				log_error("%s: %s", path, output_file_error(error));
-			return EXIT_FAILURE;
-		}
-		error = export_run(request, sources, sink, &result);
+	if (request->exporter->packed && piped && isatty(STDOUT_FILENO)) {
+		log_error("not writing compressed data to a terminal; name a file with -o");
+		return EXIT_FAILURE;
 	}
+	error = filter_open(request->filter, request->file, piped, sources);
 	if (error) {
 		explain(request, path, error);
-		/* An incomplete file is of no use. */
-		if (sink && strcmp(path, "-") != 0)
-			output_file_remove(path);
-		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
+		return EXIT_FAILURE;
 	}
-	if (strcmp(path, "-") != 0)
-		log_info("wrote %s", path);
-	if (*result.info)
-		log_info("%s: the export %s", request->file, result.info);
-	return judge(request, &result);
+	error = output_file_open(&file);
+	if (!error) {
+		status = convert_to(request, sources, &file);
+	} else {
+		for (int i = 0; i < 2 && sources[i]; i++)
+			sources[i]->close(sources[i]);
+		log_error("%s: %s", path, output_file_error(error));
+	}
+	output_file_close(&file);
+	return status;
 }
 
 static int from_server(const struct export_arguments *arguments,

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "export/output.h"
 #include "fleet/folded.h"
 #include "profile/sink.h"
@@ -36,31 +37,28 @@ static void put_stack(struct output *output, const json_t *row)
 
 static int write_stacks(const json_t *answer, const char *path)
 {
+	struct output_file file = {.path = path, .mark = &exporter_folded.mark};
 	const json_t *rows = json_object_get(answer, "data"), *row;
-	bool piped = !strcmp(path, "-");
 	struct output *output = NULL;
 	struct sink *sink = NULL;
 	size_t i;
-	int err = piped ? sink_fd_create(STDOUT_FILENO, &sink) : sink_file_create(path, &sink);
+	int err = output_file_open(&file);
 
-	if (err) {
-		log_error("%s: %s", path, output_file_error(err));
-		return EXIT_FAILURE;
-	}
-	err = output_create(sink, false, &output);
+	err = err ? err : sink_fd_create(file.fd, &sink);
+	err = err ? err : output_create(sink, false, &output);
 	if (!err) {
 		json_array_foreach(rows, i, row) put_stack(output, row);
 		err = output_close(output);
 	}
+	err = err ? err : output_file_publish(&file);
+	output_file_close(&file);
 	if (err && err != -EPIPE) {
-		log_error("%s: %s", path, strerror(-err));
-		if (!piped)
-			output_file_remove(path);
+		log_error("%s: %s", path, output_file_error(err));
 		return EXIT_FAILURE;
 	}
 	if (!json_array_size(rows))
 		log_warning("no selected profile has a stack with this measure");
-	if (!piped)
+	if (!output_file_is_stdout(path))
 		log_info("wrote %s", path);
 	return EXIT_SUCCESS;
 }

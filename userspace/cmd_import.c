@@ -15,6 +15,7 @@
 #include "import/vmprof.h"
 #include "profile/status.h"
 #include "profile/summary.h"
+#include "profile/writer.h"
 #include "record/machine/clock.h"
 #include "util/buffer.h"
 #include "util/log.h"
@@ -200,28 +201,31 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 		  const struct vmprof_import *import, const struct pypylog *log)
 {
 	const char *output = arguments->output ? arguments->output : "gcprof.data";
+	struct output_file file = {.path = output, .mark = &profile_mark};
 	struct vmprof_result result;
 	struct vmprof_reader reader;
-	struct sink *sink = NULL;
-	int error = vmprof_open(&reader, data->data, data->size);
+	struct sink *sink;
+	int error = vmprof_open(&reader, data->data, data->size), wrong;
 
-	if (!error) {
-		error = sink_file_create(output, &sink);
-		if (error) {
-			log_error("%s: %s", output, output_file_error(error));
-			return EXIT_FAILURE;
-		}
-		error = vmprof_convert(data->data, data->size, import, sink, &result);
-	}
 	if (error) {
 		explain(arguments->words[1], error);
-		/* An incomplete profile is of no use. */
-		if (sink)
-			output_file_remove(output);
 		return EXIT_FAILURE;
 	}
-	tell(arguments, &result, log, output);
-	return EXIT_SUCCESS;
+	wrong = output_file_open(&file);
+	if (!wrong)
+		wrong = sink_fd_create(file.fd, &sink);
+	if (!wrong)
+		error = vmprof_convert(data->data, data->size, import, sink, &result);
+	if (!wrong && !error)
+		wrong = output_file_publish(&file);
+	output_file_close(&file);
+	if (wrong)
+		log_error("%s: %s", output, output_file_error(wrong));
+	else if (error)
+		explain(arguments->words[1], error);
+	else
+		tell(arguments, &result, log, output);
+	return wrong || error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run(int argc, char **argv)

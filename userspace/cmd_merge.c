@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "profile/join.h"
 #include "profile/status.h"
+#include "profile/writer.h"
 #include "report/progress.h"
 #include "util/log.h"
 #include "util/output_file.h"
@@ -73,7 +74,7 @@ static void report_result(const struct join *join, size_t files, const char *out
 		 recordings, plural(recordings, "recording[|s]").text);
 }
 
-/* The output must not be an input: opening it truncates it. */
+/* The output must not replace an input. */
 static bool is_input(const char *output, const char *const *paths, size_t count)
 {
 	struct stat to, from;
@@ -89,20 +90,18 @@ static bool is_input(const char *output, const char *const *paths, size_t count)
 static int write_output(struct join *join, const char *const *paths, size_t count,
 			const char *output)
 {
+	struct output_file file = {.path = output, .mark = &profile_mark};
 	struct sink *sink;
-	size_t failed;
-	int err = sink_file_create(output, &sink);
+	size_t failed = count;
+	int err = output_file_open(&file);
 
-	if (err) {
-		log_error("%s: %s", output, output_file_error(err));
-		return EXIT_FAILURE;
-	}
-	err = join_write(join, sink, &failed);
+	err = err ? err : sink_fd_create(file.fd, &sink);
+	err = err ? err : join_write(join, sink, &failed);
+	err = err ? err : output_file_publish(&file);
+	output_file_close(&file);
 	if (err) {
 		log_error("%s: %s", failed < count ? paths[failed] : output,
-			  failed < count ? profile_error_text(err) : strerror(-err));
-		/* An incomplete result could be taken for a complete one. */
-		output_file_remove(output);
+			  failed < count ? profile_error_text(err) : output_file_error(err));
 		return EXIT_FAILURE;
 	}
 	report_result(join, count, output);

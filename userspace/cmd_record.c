@@ -246,7 +246,7 @@ static int exit_code(const struct recording *recording)
 }
 
 /* If the profile cannot be written, the program must not suffer: it continues until it ends. */
-static void wait_unprofiled(struct recording *recording)
+void recording_wait_unprofiled(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
 
@@ -280,8 +280,7 @@ static void recording_free(struct recording *recording)
 	running_close(&recording->running);
 	if (recording->cgroup > 0)
 		close(recording->cgroup);
-	if (recording->file > 0)
-		close(recording->file);
+	output_file_close_as(&recording->user, &recording->file);
 	profile_writer_close(recording->writer);
 	free(recording->command);
 	free(recording->path);
@@ -320,7 +319,7 @@ static int record(struct recording *recording, char **words)
 	run(recording);
 	recording_complete(recording);
 	if (recording->failed && recording->target && !recording->ended)
-		wait_unprofiled(recording);
+		recording_wait_unprofiled(recording);
 	return exit_code(recording);
 }
 

@@ -15,6 +15,7 @@
 #include "record/target/switches.h"
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
+#include "util/output_file.h"
 #include "util/problem.h"
 #include "record/kernel/checks.h"
 #include "record/world/running.h"
@@ -111,11 +112,12 @@ struct recording {
 	struct rotation rotation;
 	struct keeping keeping;
 	struct pusher pusher;
-	bool removed;        /* the file was removed, which was reported */
-	uint64_t next_check; /* of the file's existence */
-	int file;            /* the same file, to notice its removal; 0: piped */
-	bool failed;         /* the profile could not be written */
-	uint64_t bytes;      /* size of the profile, or of its completed files */
+	bool removed;            /* the file was removed, which was reported */
+	uint64_t next_check;     /* of the file's existence */
+	struct output_file file; /* the same file; unused: piped */
+	bool begun;              /* the program runs: files get their names at once */
+	bool failed;             /* the profile could not be written */
+	uint64_t bytes;          /* size of the profile, or of its completed files */
 	uint64_t cut; /* if it could not be written to its end: about where it ends; else 0 */
 };
 
@@ -154,6 +156,12 @@ static inline const char *recording_output(const struct recording *recording)
 
 /* Opens the profile's file, or the next one; reports errors. */
 int recording_open_file(struct recording *recording, struct sink **sink);
+/* Gives the file its name, and an earlier one the name with ".old"; reports errors. */
+int recording_publish(struct recording *recording);
+/* The recording has begun: the same for its first file. An exit code. */
+int recording_begin(struct recording *recording);
+/* After an error: the program continues unrecorded until it ends. */
+void recording_wait_unprofiled(struct recording *recording);
 
 /* Checks --rotate, --keep, --push and related options: 0 or -EINVAL, with the error printed. */
 int recording_check_spans(struct record_options *options);

@@ -292,6 +292,9 @@ static int begin(struct recording *recording, const char *targets)
 		warn_without_names(recording);
 	warn_empty(recording, targets);
 	recording_warn_streams(recording);
+	code = recording_begin(recording);
+	if (code)
+		return code;
 	err = watch_start(recording->watch, recording->options.duration);
 	if (err)
 		log_warning("--duration does not work: %s", strerror(-err));

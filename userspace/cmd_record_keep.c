@@ -56,7 +56,7 @@ static void report_snapshot(struct recording *recording)
 	struct stat st;
 	char size[32] = "";
 
-	if (fstat(recording->file, &st))
+	if (fstat(recording->file.fd, &st))
 		st.st_size = 0;
 	recording->bytes = (uint64_t)st.st_size;
 	recording_describe_size(recording->bytes, size, sizeof(size));
@@ -80,12 +80,14 @@ static void reap(struct recording *recording, bool wait)
 	if (!keeping->writer || waitpid(keeping->writer, &status, wait ? 0 : WNOHANG) <= 0)
 		return;
 	keeping->writer = 0;
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		report_snapshot(recording);
-	else
+	if (WIFEXITED(status) && !WEXITSTATUS(status)) {
+		if (!recording_publish(recording))
+			report_snapshot(recording);
+	} else {
 		log_error("%s: %s; recording continues", recording->path,
 			  WIFEXITED(status) ? strerror(WEXITSTATUS(status))
 					    : "the process that wrote it was killed");
+	}
 }
 
 static _Noreturn void write_apart(struct recording *recording, struct sink *sink)
@@ -169,6 +171,7 @@ int recording_keep_finish(struct recording *recording, uint64_t end)
 	if (err || recording_open_file(recording, &sink))
 		return err ? err : -EIO;
 	err = kept_write(keeping->kept, recording->rotation.number, NULL, 0, sink);
+	err = err ? err : recording_publish(recording);
 	if (!err)
 		report_snapshot(recording);
 	return err;

@@ -35,7 +35,7 @@ void recording_check_output(struct recording *recording)
 		return;
 	recording->next_check = now + CHECK_NS;
 	/* Checks the open file, not its name: root must not follow the user's path. */
-	if (fstat(recording->file, &status) || status.st_nlink)
+	if (fstat(recording->file.fd, &status) || status.st_nlink)
 		return;
 	recording->removed = true;
 	log_error("%s was removed or replaced while gcprof writes it: the profile is lost unless "
@@ -50,7 +50,7 @@ int recording_open_output(struct recording *recording)
 	struct sink *sink;
 	int err;
 
-	recording->piped = strcmp(path, "-") == 0;
+	recording->piped = output_file_is_stdout(path);
 	if (recording->piped && isatty(STDOUT_FILENO)) {
 		log_error(
 			"-o -: standard output is a terminal; redirect it to a file or a program");
@@ -503,6 +503,11 @@ static int release(struct recording *recording)
 		return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	}
 	recording_step(recording, "the program runs");
+	/* Not before: a command that cannot be executed must not replace a profile. */
+	if (recording_begin(recording)) {
+		recording_wait_unprofiled(recording);
+		return EXIT_FAILURE;
+	}
 	err = watch_start(recording->watch, recording->options.duration);
 	if (err)
 		log_warning("--duration does not work: %s", strerror(-err));

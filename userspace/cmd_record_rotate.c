@@ -32,13 +32,13 @@ int recording_check_spans(struct record_options *options)
 		wrong = "--keep: give a time such as 60s, or a size such as 100M";
 	else if (options->keep && options->rotate)
 		wrong = "use only one of --keep and --rotate";
-	else if ((options->rotate || options->keep) && strcmp(options->output, "-") == 0)
+	else if ((options->rotate || options->keep) && output_file_is_stdout(options->output))
 		wrong = "--rotate and --keep write several profiles: not with -o -";
 	else if (options->rotate_limit && !options->rotate)
 		wrong = "--rotate-limit needs --rotate";
 	else if (options->keep_limit && !options->keep_ns)
 		wrong = "--keep-limit needs --keep with a time";
-	else if (options->push.url && strcmp(options->output, "-") == 0)
+	else if (options->push.url && output_file_is_stdout(options->output))
 		wrong = "--push needs a file: not with -o -";
 	else if ((options->spool || options->labels.count) && !options->push.url)
 		wrong = "--spool and --label need --push";
@@ -70,21 +70,39 @@ int recording_open_file(struct recording *recording, struct sink **sink)
 	char *path = recording_rotates(recording)
 			     ? numbered_path(output, recording->rotation.number + 1)
 			     : strdup(output);
-	int fd = path ? output_file_open_as(&recording->user, path) : -ENOMEM, err;
+	struct output_file file = {.path = path, .keep = true, .mark = &profile_mark};
+	int err = path ? output_file_open_as(&recording->user, &file) : -ENOMEM, fd;
 
-	if (fd < 0) {
-		log_error("%s: %s", path ? path : output, output_file_error(fd));
+	if (err) {
+		log_error("%s: %s", path ? path : output, output_file_error(err));
 		free(path);
-		return fd;
+		return err;
 	}
-	if (recording->file > 0)
-		close(recording->file);
-	recording->file = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	err = sink_file_adopt(fd, sink);
+	output_file_close_as(&recording->user, &recording->file);
+	recording->file = file;
 	free(recording->path);
 	recording->path = path;
 	recording->rotation.number++;
+	err = recording->begun ? recording_publish(recording) : 0;
+	/* The writer still has data when the next file replaces this one here. */
+	fd = err ? -1 : fcntl(file.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return err ? err : fd < 0 ? -errno : sink_file_adopt(fd, sink);
+}
+
+int recording_publish(struct recording *recording)
+{
+	int err = recording->path ? output_file_publish_as(&recording->user, &recording->file) : 0;
+
+	if (err)
+		log_error("%s: %s", recording->path, output_file_error(err));
 	return err;
+}
+
+int recording_begin(struct recording *recording)
+{
+	/* A snapshot gets its name when it is complete. */
+	recording->begun = !recording->keeping.kept;
+	return recording_publish(recording) ? EXIT_FAILURE : 0;
 }
 
 static int remove_task(const void *path, char *text, size_t size)

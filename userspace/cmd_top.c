@@ -20,6 +20,7 @@
 #include "model/load.h"
 #include "model/select/filter.h"
 #include "profile/source.h"
+#include "profile/writer.h"
 #include "report/report.h"
 #include "report/terminal.h"
 #include "top/prompt.h"
@@ -239,16 +240,16 @@ static int take_all(struct top *top)
 
 static int copy_file(const char *from, const char *to)
 {
-	int in = open(from, O_RDONLY | O_CLOEXEC), out = in < 0 ? -errno : output_file_open(to);
-	int err = out < 0 ? out : 0;
+	struct output_file out = {.path = to, .mark = &profile_mark, .fd = -1};
+	int in = open(from, O_RDONLY | O_CLOEXEC), err = in < 0 ? -errno : output_file_open(&out);
 	ssize_t n = 1;
 
 	while (!err && n > 0) {
-		n = sendfile(out, in, NULL, 1 << 20);
+		n = sendfile(out.fd, in, NULL, 1 << 20);
 		err = n < 0 ? -errno : 0;
 	}
-	if (out >= 0)
-		close(out);
+	err = err ? err : output_file_publish(&out);
+	output_file_close(&out);
 	if (in >= 0)
 		close(in);
 	return err;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "../model/load.h"
+#include "../util/output_file.h"
 
 struct filter;
 struct output;
@@ -41,6 +42,7 @@ int export_job_create(int (*finish)(struct model_observer *, const struct world 
 struct exporter {
 	const char *name;
 	const char *suffix;          /* appended to the profile's name */
+	struct output_mark mark;     /* of its files */
 	const char *summary;         /* one line */
 	bool packed;                 /* compressed with gzip */
 	uint64_t limit;              /* the default; 0: it leaves nothing out */

@@ -183,6 +183,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_firefox = {
 	.name = "firefox",
 	.suffix = ".json.gz",
+	.mark = OUTPUT_PACKED_MARK,
 	.summary = "for profiler.firefox.com: drop the file on that page, or see gcprof view",
 	.packed = true,
 	.limit = UINT64_C(400) << 20, /* browsers do not support strings of 512 MiB */

@@ -180,6 +180,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_folded = {
 	.name = "folded",
 	.suffix = ".folded",
+	.mark = {0, NULL},
 	.summary = "one line per stack, for flame graphs; --by cpu, bytes, gc, syscall, off-cpu or "
 		   "faults",
 	.measures = measures,

@@ -128,6 +128,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_json = {
 	.name = "json",
 	.suffix = ".json",
+	.mark = {-1, ",\"duration_ns\":"},
 	.summary = "stacks with their costs, for scripts; times in ns, sizes in bytes",
 	.create = create,
 };

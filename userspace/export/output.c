@@ -18,6 +18,7 @@ enum {
 	GZIP_BITS = 15 + 16, /* the largest window, and a gzip header */
 	PACK_LEVEL = 2,      /* for columns of numbers, higher levels are slow and gain little */
 	MEMORY_LEVEL = 8,
+	UNIX = 3, /* of the gzip header */
 };
 
 /* Names repeated in thousands of stacks could fill any disk; such a file is useless. */
@@ -28,6 +29,7 @@ struct output {
 	int error;
 	bool packed;
 	z_stream stream;
+	gz_header header;
 	uint64_t size; /* total size of the data that has left `plain` */
 	size_t used;
 	char plain[PLAIN_SIZE];
@@ -46,6 +48,9 @@ int output_create(struct sink *sink, bool packed, struct output **out)
 	}
 	output->sink = sink;
 	output->packed = packed;
+	output->header = (gz_header){.os = UNIX, .comment = (Bytef *)OUTPUT_PACKED_COMMENT};
+	if (packed)
+		deflateSetHeader(&output->stream, &output->header);
 	*out = output;
 	return 0;
 }

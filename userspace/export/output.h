@@ -14,6 +14,13 @@
 struct output;
 struct sink;
 
+/* The mark of packed outputs: a comment behind the gzip header. */
+#define OUTPUT_PACKED_COMMENT "gcprof export"
+#define OUTPUT_PACKED_MARK                \
+	{                                 \
+		10, OUTPUT_PACKED_COMMENT \
+	}
+
 /* Takes over the sink, also on failure. */
 int output_create(struct sink *sink, bool packed, struct output **out);
 

@@ -373,9 +373,13 @@ static int create(struct export_job **out)
 	return sql_create_job(finish, out);
 }
 
+/* The ends of the first packet: sequence 1 with cleared state, on the clock 3, its first packet. */
+#define FIRST_PACKET "\x50\x01\x68\x01\xd0\x03\x03\xb8\x05\x01"
+
 const struct exporter exporter_perfetto = {
 	.name = "perfetto",
 	.suffix = ".perfetto-trace",
+	.mark = {-1, FIRST_PACKET},
 	.summary = "for ui.perfetto.dev: collections, system calls, heap, samples on a timeline",
 	.limit = UINT64_MAX,
 	.thins = "system calls",

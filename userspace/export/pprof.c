@@ -343,6 +343,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_pprof = {
 	.name = "pprof",
 	.suffix = ".pb.gz",
+	.mark = OUTPUT_PACKED_MARK,
 	.summary =
 		"for go tool pprof: allocation, memory in use, CPU, collection and waiting time, "
 		"page faults",

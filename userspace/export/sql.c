@@ -138,6 +138,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_sqlite = {
 	.name = "sqlite",
 	.suffix = ".sqlite",
+	.mark = {68, "gcpr"},
 	.summary = "a database of every event and total; gcprof query --schema explains it",
 	.create = create,
 };

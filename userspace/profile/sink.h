@@ -13,9 +13,6 @@ struct sink {
 	int (*close)(struct sink *sink);
 };
 
-/* Writes to `path`, opened by output_file_open(); same errors. */
-int sink_file_create(const char *path, struct sink **out);
-
 /* Writes to a descriptor; closes it, even on failure. */
 int sink_file_adopt(int fd, struct sink **out);
 

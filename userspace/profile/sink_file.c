@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../util/output_file.h"
 #include "sink.h"
 
 struct sink_file {
@@ -67,11 +66,4 @@ int sink_file_adopt(int fd, struct sink **out)
 	if (err)
 		close(fd);
 	return err;
-}
-
-int sink_file_create(const char *path, struct sink **out)
-{
-	int fd = output_file_open(path);
-
-	return fd < 0 ? fd : sink_file_adopt(fd, out);
 }

@@ -11,9 +11,13 @@
 #include "record.h"
 #include "sink.h"
 #include "../util/file_stamp.h"
+#include "../util/output_file.h"
 
 struct profile_writer;
 struct carry;
+
+/* How profiles begin: with their magic, behind the header of the first frame. */
+extern const struct output_mark profile_mark;
 
 /* Takes over the sink, even on failure. Writes the header. */
 int profile_writer_create(struct sink *sink, struct profile_writer **out);

@@ -101,8 +101,8 @@ static int make_folder(struct segments *segments)
 		return -errno;
 	close(fd);
 	segments->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (segments->watch < 0 ||
-	    inotify_add_watch(segments->watch, segments->folder, IN_CREATE | IN_CLOSE_WRITE) < 0)
+	if (segments->watch < 0 || inotify_add_watch(segments->watch, segments->folder,
+						     IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE) < 0)
 		return -errno;
 	return 0;
 }

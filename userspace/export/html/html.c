@@ -279,6 +279,7 @@ static int create(struct export_job **out)
 const struct exporter exporter_html = {
 	.name = "html",
 	.suffix = ".html",
+	.mark = {-1, "<title>gcprof</title>"},
 	.summary = "one page that opens in any browser, without a network",
 	.create = create,
 };
