@@ -15,8 +15,7 @@
 /* Result of a loop callback: 0 or 1, as the compiler knows, but not the verifier. */
 static __always_inline long stack_ends(int end)
 {
-	asm volatile("" : "+r"(end));
-	return end != 0;
+	return opaque((uint32_t)end) != 0;
 }
 
 /* Argument of callbacks of loops over frames: as small as possible, since the stack is short. */
@@ -31,16 +30,17 @@ struct bytecode_loop {
 static __always_inline uint32_t bytecode_append(struct bytecode_room *room, uint64_t from,
 						uint32_t bytes, const uint32_t max)
 {
-	uint32_t to = room->used;
+	uint64_t to, size;
 
 	if (!bytes)
 		return 0;
-	asm volatile("" : "+r"(bytes), "+r"(to));
-	if (bytes >= max || to > sizeof(room->data) - max ||
-	    bpf_probe_read_user(room->data + to, bytes, (const void *)from))
+	size = opaque(bytes);
+	to = opaque(room->used);
+	if (size >= max || to > sizeof(room->data) - max ||
+	    bpf_probe_read_user(room->data + to, size, (const void *)from))
 		return 0;
-	room->used = (to + bytes + 7) & ~7u;
-	return bytes;
+	room->used = (to + size + 7) & ~7u;
+	return size;
 }
 
 /* Appends `bytes` of a text, a whole number of characters. Returns as bytecode_append(). */
@@ -195,8 +195,8 @@ static __always_inline void bytecode_fill_ruby(struct bytecode_room *room,
 __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_state *state)
 {
 	struct bytecode_room *room;
-	uint64_t now;
-	uint32_t slot, size;
+	uint64_t now, size;
+	uint32_t slot;
 
 	if (!scratch || !state)
 		return 0;
@@ -217,8 +217,7 @@ __noinline uint32_t bytecode_report(struct scratch *scratch, const struct task_s
 	emit_header(&room->event.header, EVENT_bytecode, sizeof(room->event) + room->used, state,
 		    now);
 	room->event.number = __sync_fetch_and_add(&next_bytecode, 1);
-	size = room->event.header.size;
-	asm volatile("" : "+r"(size));
+	size = opaque(room->event.header.size);
 	if (size > sizeof(room->event) + sizeof(room->data) ||
 	    !ceiling_share(&ring_alloc, state->process, size, now) ||
 	    bpf_ringbuf_output(&ring_alloc, &room->event, size, emit_wakeup(&ring_alloc)))

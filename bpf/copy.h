@@ -23,12 +23,9 @@ static long copy_step(uint32_t index, struct copy_loop *loop)
 	uint32_t left = scratch->copy_size - done;
 	uint32_t at = scratch->size + done;
 	uint64_t from = loop->address + done;
-	uint32_t size = PAGE_BYTES - (from & (PAGE_BYTES - 1));
+	uint64_t size = PAGE_BYTES - (from & (PAGE_BYTES - 1));
 
-	if (size > left)
-		size = left;
-	/* The verifier of Linux 6.1 only uses the last comparison that it sees. */
-	asm volatile("" : "+r"(size));
+	size = opaque(size < left ? size : left);
 	if (!size || size > PAGE_BYTES || at > sizeof(loop->room->data) - PAGE_BYTES)
 		return 1;
 	if (bpf_probe_read_user(loop->room->data + at, size, (const void *)from))

@@ -136,28 +136,43 @@ static __always_inline bool scratch_emit(struct scratch *scratch, void *ring, ui
 	return scratch_emit_many(scratch, ring, loss, 1);
 }
 
+/* Where `bytes` more can be appended to the scratch's record, a constant; NULL if there is no room.
+ */
+static __always_inline void *scratch_room(struct scratch *scratch, const uint32_t bytes)
+{
+	uint64_t at = opaque(scratch->size);
+
+	return at <= sizeof(scratch->data) - bytes ? scratch->data + at : NULL;
+}
+
+/* The `bytes` that were written there belong to the record; pads it with zeroes to 8 bytes. */
+static __always_inline int scratch_append_text(struct scratch *scratch, uint32_t bytes)
+{
+	uint64_t *end;
+
+	scratch->size += bytes;
+	end = scratch_room(scratch, sizeof(*end));
+	if (!end)
+		return -1;
+	__builtin_memset(end, 0, sizeof(*end));
+	scratch->size = (scratch->size + 7) & ~7u;
+	return (int)bytes;
+}
+
 /*
  * Appends a string from user or kernel memory, padded with zeroes to 8 bytes. Returns its length
  * without the final zero, or -1 if it could not be read; nothing is appended then.
  */
 static __always_inline int scratch_string(struct scratch *scratch, const void *from, bool user)
 {
-	uint32_t at = scratch->size;
+	void *to = scratch_room(scratch, NAME_BYTES_MAX + 8);
 	long bytes;
 
-	if (at > sizeof(scratch->data) - NAME_BYTES_MAX - 8)
+	if (!to)
 		return -1;
-	bytes = user ? bpf_probe_read_user_str(scratch->data + at, NAME_BYTES_MAX, from)
-		     : bpf_probe_read_kernel_str(scratch->data + at, NAME_BYTES_MAX, from);
-	if (bytes <= 0 || bytes > NAME_BYTES_MAX)
-		return -1;
-	bytes--; /* the final zero */
-	at += (uint32_t)bytes;
-	if (at > sizeof(scratch->data) - 8)
-		return -1;
-	__builtin_memset(scratch->data + at, 0, 8);
-	scratch->size = (at + 7) & ~7u;
-	return (int)bytes;
+	bytes = user ? bpf_probe_read_user_str(to, NAME_BYTES_MAX, from)
+		     : bpf_probe_read_kernel_str(to, NAME_BYTES_MAX, from);
+	return bytes > 0 ? scratch_append_text(scratch, bytes - 1) : -1;
 }
 
 #endif

@@ -88,11 +88,10 @@ static __always_inline int probe_sample(const struct probe_firing *firing)
 	return 0;
 }
 
-/* The same number, bounded for the verifier: the compiler may check one copy and use another, which
- * Linux 6.1 refuses. */
+/* The same number, bounded for the verifier. */
 static __always_inline uint64_t known_count(uint64_t count, uint64_t most)
 {
-	asm volatile("" : "+r"(count));
+	count = opaque(count);
 	return count < most ? count : most;
 }
 
@@ -138,6 +137,7 @@ static __always_inline int probe_samples(const struct probe_firing *firing)
 	probe_header(firing, &event->header, EVENT_samples, 0);
 	event->since = state->image;
 	count = known_count(count, GCPROF_SAMPLES_MAX);
+	words = known_count(words, GCPROF_STACK_WORDS_MAX);
 	event->count = count;
 	event->words = words;
 	if (batch_read(scratch, sizeof(*event), entries, count * sizeof(event->entries[0]), stacks,
@@ -165,6 +165,7 @@ static __always_inline int probe_pieces(const struct probe_firing *firing)
 	event = (struct event_pieces *)scratch->data;
 	probe_header(firing, &event->header, EVENT_pieces, 0);
 	event->stack = stack;
+	count = known_count(count, GCPROF_PIECES_MAX);
 	event->count = count;
 	event->reserved = 0;
 	if (bpf_probe_read_user(event->pieces, count * sizeof(event->pieces[0]),
@@ -233,6 +234,7 @@ static __always_inline int probe_fate(const struct probe_firing *firing)
 	}
 	event = (struct event_fate *)scratch->data;
 	probe_header(firing, &event->header, EVENT_fate, 0);
+	count = known_count(count, GCPROF_FATE_MAX);
 	event->count = count;
 	event->reserved = 0;
 	if (bpf_probe_read_user(event->entries, count * sizeof(event->entries[0]),

@@ -14,6 +14,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "verifier.h"
+
 typedef __u8 uint8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
@@ -29,9 +31,6 @@ typedef __u8 bool;
 #define PF_KTHREAD 0x200000
 #define TASK_DEAD  0x80 /* in task_struct.__state, in all versions */
 #define PROT_EXEC  0x4
-
-/* For short loops. Linux 6.1 refuses loops that clang enters in the middle. */
-#define UNROLL _Pragma("clang loop unroll(full)")
 
 struct pid_namespace;
 struct task_struct;
@@ -167,7 +166,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
-	const struct cred *real_cred;
+	struct cred *real_cred;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	unsigned long min_flt;

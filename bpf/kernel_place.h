@@ -73,18 +73,17 @@ static __always_inline void place_put(struct scratch *scratch, struct event_stac
 				      const struct kernel_places *places, uint32_t slot)
 {
 	int64_t bytes = places->bytes[slot & 1];
-	uint32_t at = scratch->size;
+	void *to = scratch_room(scratch, sizeof(places->frames[0]));
 
-	if (bytes <= 0 || bytes > (int64_t)sizeof(places->frames[0]) ||
-	    at > sizeof(scratch->data) - sizeof(places->frames[0])) {
+	if (!to || bytes <= 0 || bytes > (int64_t)sizeof(places->frames[0])) {
 		counts->quality |= STACK_KERNEL_FAILED;
 		return;
 	}
 	if (bytes == sizeof(places->frames[0]))
 		counts->quality |= STACK_KERNEL_CUT;
-	bpf_probe_read_kernel(scratch->data + at, bytes, places->frames[slot & 1]);
+	bpf_probe_read_kernel(to, bytes, places->frames[slot & 1]);
 	counts->n_kernel = bytes / sizeof(uint64_t);
-	scratch->size = at + bytes;
+	scratch->size += bytes;
 }
 
 /* The same for the last wait of the thread. */

@@ -122,19 +122,13 @@ static __always_inline bool place_is_new(struct scratch *scratch, const struct p
 static __always_inline int place_counted_text(struct scratch *scratch, uint64_t from,
 					      uint64_t bytes)
 {
-	uint32_t at = scratch->size, length = bytes < NAME_BYTES_MAX ? bytes : NAME_BYTES_MAX - 1;
+	uint64_t length = opaque(bytes < NAME_BYTES_MAX ? bytes : NAME_BYTES_MAX - 1) &
+			  (NAME_BYTES_MAX - 1);
+	void *to = scratch_room(scratch, NAME_BYTES_MAX + 8);
 
-	if (at > sizeof(scratch->data) - NAME_BYTES_MAX - 8 || !length)
+	if (!to || !length || bpf_probe_read_user(to, length, (const void *)from))
 		return -1;
-	length &= NAME_BYTES_MAX - 1;
-	if (bpf_probe_read_user(scratch->data + at, length, (const void *)from))
-		return -1;
-	at += length;
-	if (at > sizeof(scratch->data) - 8)
-		return -1;
-	__builtin_memset(scratch->data + at, 0, 8);
-	scratch->size = (at + 7) & ~7u;
-	return (int)length;
+	return scratch_append_text(scratch, length);
 }
 
 static __always_inline uint16_t place_text(struct scratch *scratch,

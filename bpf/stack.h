@@ -33,13 +33,12 @@ struct stack_loop {
  */
 __noinline int stack_native_frame(struct scratch *scratch)
 {
-	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
+	struct event_native *frame = scratch ? scratch_room(scratch, sizeof(*frame)) : NULL;
 
-	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_native))
+	if (!frame)
 		return 1;
-	walk_native_get(&scratch->native, &scratch->window,
-			(struct event_native *)(scratch->data + at));
-	scratch->size = at + sizeof(struct event_native);
+	walk_native_get(&scratch->native, &scratch->window, frame);
+	scratch->size += sizeof(*frame);
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
@@ -53,7 +52,7 @@ static __always_inline uint32_t stack_java_loss(uint64_t kind)
 /* The same for a frame of a Java virtual machine; -1 if it is none. */
 __noinline int stack_java_frame(struct scratch *scratch)
 {
-	uint32_t at;
+	struct event_native *frame;
 	int found;
 
 	if (!scratch)
@@ -62,14 +61,11 @@ __noinline int stack_java_frame(struct scratch *scratch)
 		return -1;
 	hotspot_take(&scratch->hotspot, &scratch->native);
 	found = hotspot_caller(&scratch->hotspot, &scratch->window);
-	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
-	at = scratch->size;
-	asm volatile("" : "+r"(at));
-	if (at > sizeof(scratch->data) - sizeof(struct event_native))
+	frame = scratch_room(scratch, sizeof(*frame));
+	if (!frame)
 		return 1;
-	scratch->size = at + sizeof(struct event_native);
-	if (hotspot_up(&scratch->hotspot, &scratch->native, found,
-		       (struct event_native *)(scratch->data + at)))
+	scratch->size += sizeof(*frame);
+	if (hotspot_up(&scratch->hotspot, &scratch->native, found, frame))
 		return 0;
 	if (scratch->native.quality & STACK_JAVA_END)
 		loss_count(stack_java_loss(scratch->hotspot.kind));
@@ -143,18 +139,20 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 
 __noinline int stack_managed_frame(struct scratch *scratch)
 {
-	struct event_managed frame = {};
-	uint32_t at = scratch ? scratch->size : RECORD_BYTES_MAX;
+	struct event_managed frame = {}, *to;
 	int found;
 
-	if (!scratch || at > sizeof(scratch->data) - sizeof(struct event_managed))
+	if (!scratch)
 		return 1;
 	found = walk_managed_next(&scratch->managed, &scratch->window, &frame);
-	if (found > 0) {
-		*(struct event_managed *)(scratch->data + at) = frame;
-		scratch->size = at + sizeof(struct event_managed);
-	}
-	return found < 0;
+	if (found <= 0)
+		return found < 0;
+	to = scratch_room(scratch, sizeof(*to));
+	if (!to)
+		return 1;
+	*to = frame;
+	scratch->size += sizeof(*to);
+	return 0;
 }
 
 static long stack_managed_step(uint32_t index, struct stack_loop *loop)
@@ -289,11 +287,9 @@ static __always_inline bool stack_emit(struct scratch *scratch, void *ring, uint
 static __always_inline void stack_kernel(struct scratch *scratch, void *ctx)
 {
 	struct event_stack *counts = stack_counts(scratch);
-	uint32_t at = scratch->size;
-	long bytes = -1;
+	void *to = scratch_room(scratch, KERNEL_STACK_BYTES);
+	long bytes = to ? bpf_get_stack(ctx, to, KERNEL_STACK_BYTES, 0) : -1;
 
-	if (at <= sizeof(scratch->data) - KERNEL_STACK_BYTES)
-		bytes = bpf_get_stack(ctx, scratch->data + at, KERNEL_STACK_BYTES, 0);
 	if (bytes <= 0) {
 		counts->quality |= STACK_KERNEL_FAILED;
 		return;
@@ -301,7 +297,7 @@ static __always_inline void stack_kernel(struct scratch *scratch, void *ctx)
 	if (bytes >= (long)KERNEL_STACK_BYTES)
 		counts->quality |= STACK_KERNEL_CUT;
 	counts->n_kernel = bytes / sizeof(uint64_t);
-	scratch->size = at + ((uint32_t)bytes & ~7u);
+	scratch->size += (uint32_t)bytes & ~7u;
 }
 
 #endif

@@ -47,7 +47,7 @@ static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 	uint64_t address = 0, instruction = 0, place = 0;
 	struct event_managed *frame;
 	int found = stack_bytecode_next(scratch, &address, &instruction);
-	uint32_t at, number;
+	uint32_t number;
 
 	if (found == 2) {
 		number = bytecode_find(scratch, loop->state);
@@ -57,18 +57,15 @@ static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 		}
 		place = frame_place(number, instruction);
 	}
-	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
-	at = scratch->size;
-	asm volatile("" : "+r"(at));
-	if (found < 0 || at > sizeof(scratch->data) - sizeof(*frame))
+	if (found <= 0)
+		return found < 0;
+	frame = scratch_room(scratch, sizeof(*frame));
+	if (!frame)
 		return 1;
-	if (!found)
-		return 0;
-	frame = (struct event_managed *)(scratch->data + at);
 	frame->address = address | MANAGED_PLACE;
 	frame->code = place >> 32;
 	frame->pc = (uint32_t)place;
-	scratch->size = at + sizeof(*frame);
+	scratch->size += sizeof(*frame);
 	return 0;
 }
 

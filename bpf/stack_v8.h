@@ -80,7 +80,7 @@ __noinline int stack_v8_find(struct scratch *scratch)
 __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *state)
 {
 	struct event_native *frame;
-	uint32_t at, number;
+	uint32_t number;
 
 	if (!scratch || !state)
 		return 1;
@@ -93,15 +93,12 @@ __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *
 		number = bytecode_report(scratch, state);
 		bytecode_keep(scratch, state, number);
 	}
-	/* Only now: Linux 6.1 loses the bounds of a number across calls. */
-	at = scratch->size;
-	asm volatile("" : "+r"(at));
-	if (at > sizeof(scratch->data) - sizeof(*frame))
+	frame = scratch_room(scratch, sizeof(*frame));
+	if (!frame)
 		return 1;
-	frame = (struct event_native *)(scratch->data + at);
 	frame->ip = frame_place(number, 0);
 	frame->frame = scratch->v8.no_frame ? scratch->native.sp - 8 : scratch->native.bp;
-	scratch->size = at + sizeof(*frame);
+	scratch->size += sizeof(*frame);
 	scratch->native.count++;
 	scratch->native.cfa = 0;
 	if (scratch->v8.no_frame)

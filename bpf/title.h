@@ -24,10 +24,7 @@ static __always_inline bool title_read(struct event_title *event)
 	size = BPF_CORE_READ(mm, env_end) - begin;
 	if (end <= begin)
 		return 0;
-	if (size > sizeof(event->text))
-		size = sizeof(event->text);
-	/* The verifier of Linux 6.1 only uses the last comparison that it sees. */
-	asm volatile("" : "+r"(size));
+	size = opaque(size < sizeof(event->text) ? size : sizeof(event->text));
 	if (size > sizeof(event->text))
 		return 0;
 	__builtin_memset(event->text, 0, sizeof(event->text));

@@ -15,8 +15,8 @@
 
 #ifndef __bpf__
 #include <stdint.h>
-#define UNROLL /* for old verifiers, see kernel.h */
 #endif
+#include "verifier.h"
 
 /* Canonical frame address: the stack pointer after the return to the caller. */
 enum unwind_cfa {
@@ -122,8 +122,6 @@ static inline uint32_t unwind_search(const unwind_row *rows, uint32_t first, uin
 		uint32_t half = count >> 1;
 		uint32_t row = rows[(first + half) & (UNWIND_CHUNK_ROWS - 1)];
 
-		if (count <= 1)
-			break;
 		first += half & unwind_not_above(row & 0xffff, low);
 		count -= half;
 	}

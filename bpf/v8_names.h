@@ -3,6 +3,7 @@
 #ifndef GCPROF_V8_NAMES_H
 #define GCPROF_V8_NAMES_H
 
+#include "verifier.h"
 #include "walk_v8.h"
 
 /* --- texts ---------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static inline int v8_count_begin(struct walk_v8 *walk)
 		return 0;
 	piece = piece < walk->lines.known ? piece : walk->lines.known;
 	walk->counted = piece << V8_PIECE_SHIFT;
-	walk->line = 1 + walk->lines.before[piece & (V8_PIECES - 1)];
+	walk->line = 1 + walk->lines.before[opaque(piece) & (V8_PIECES - 1)];
 	return 1;
 }
 
@@ -155,7 +156,7 @@ static inline long v8_read_block(struct walk_v8 *walk, uint32_t bytes)
 		return walk_read(NULL, walk->block, V8_BLOCK, from);
 	for (int i = 0; i < V8_BLOCK_WORDS; i++)
 		walk->block[i] = 0;
-	return walk_read(NULL, walk->block, bytes & (V8_BLOCK - 1), from);
+	return walk_read(NULL, walk->block, opaque(bytes) & (V8_BLOCK - 1), from);
 }
 
 /* Counts lines in a block: 1 at the end. */
@@ -164,7 +165,7 @@ static inline int v8_count(struct walk_v8 *walk)
 	uint32_t left = walk->begin - walk->counted, piece = walk->counted >> V8_PIECE_SHIFT;
 
 	if (piece > walk->lines.known && piece < V8_PIECES) {
-		walk->lines.before[piece & (V8_PIECES - 1)] = walk->line - 1;
+		walk->lines.before[opaque(piece) & (V8_PIECES - 1)] = walk->line - 1;
 		walk->lines.known = piece;
 	}
 	if (!left)

@@ -14,7 +14,7 @@
 static __always_inline bool viewer_is_denied(struct task_struct *task)
 {
 	uint32_t viewer = config.viewer;
-	const struct cred *cred;
+	struct cred *cred;
 
 	if (!viewer)
 		return 0;
