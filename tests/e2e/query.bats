@@ -75,6 +75,12 @@ examples() {
 		"$("$GCPROF" query -f csv 'SELECT count(*) FROM samples' known.data | tail -n 1)"
 }
 
+@test "CSV: a text that a spreadsheet would run as a formula begins with an apostrophe, a number does not" {
+	"$GCPROF" query -f csv "SELECT '=1+2' AS a, '@x,\"y' AS b, '-x' AS c, -5 AS d, -0.5 AS e, 'f=1' AS f" known.data >out
+	cat out
+	same cells "$(tail -n 1 out)" "'=1+2,\"'@x,\"\"y\",'-x,-5,-0.5,f=1"
+}
+
 @test "mistakes are told apart" {
 	run "$GCPROF" query 'SELECT nme FROM types' known.data
 	same "no such column" "$status" 2

@@ -45,17 +45,19 @@ static struct bytes bytes_of(sqlite3_stmt *statement, int column)
 
 /* --- CSV, RFC 4180 ------------------------------------------------------------------------- */
 
-static void csv_text(struct output *output, struct bytes bytes)
+static void csv_text(struct output *output, struct bytes bytes, const char *before)
 {
 	bool plain = true;
 
 	for (size_t i = 0; i < bytes.size && plain; i++)
 		plain = !strchr("\",\r\n", bytes.data[i]) || !bytes.data[i];
 	if (plain) {
+		output_text(output, before);
 		output_bytes(output, bytes.data, bytes.size);
 		return;
 	}
 	output_text(output, "\"");
+	output_text(output, before);
 	for (size_t i = 0; i < bytes.size; i++) {
 		if (bytes.data[i] == '"')
 			output_text(output, "\"");
@@ -64,8 +66,16 @@ static void csv_text(struct output *output, struct bytes bytes)
 	output_text(output, "\"");
 }
 
+/* Spreadsheets would run a text that begins so as a formula; it may be of a recorded program. */
+static bool is_formula(struct bytes bytes)
+{
+	return bytes.size && bytes.data[0] && strchr("=+-@\t\r", bytes.data[0]);
+}
+
 static void csv_cell(sqlite3_stmt *statement, int column, struct output *output)
 {
+	struct bytes bytes;
+
 	switch (sqlite3_column_type(statement, column)) {
 	case SQLITE_NULL:
 		break;
@@ -76,7 +86,8 @@ static void csv_cell(sqlite3_stmt *statement, int column, struct output *output)
 		print_real(output, sqlite3_column_double(statement, column), "");
 		break;
 	default:
-		csv_text(output, bytes_of(statement, column));
+		bytes = bytes_of(statement, column);
+		csv_text(output, bytes, is_formula(bytes) ? "'" : "");
 	}
 }
 
@@ -89,7 +100,7 @@ static int print_csv(sqlite3_stmt *statement, struct output *output)
 
 		output_text(output, i ? "," : "");
 		if (name)
-			csv_text(output, (struct bytes){name, strlen(name)});
+			csv_text(output, (struct bytes){name, strlen(name)}, "");
 	}
 	output_text(output, "\n");
 	while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
