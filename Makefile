@@ -406,8 +406,7 @@ define install_library
 	$(Q)install -D -m 644 $(O)/libgcprof-$(1).a $(DESTDIR)$(LIBDIR)/libgcprof-$(1).a
 	$(Q)install -D -m 755 $(O)/libgcprof-$(1).so $(DESTDIR)$(LIBDIR)/libgcprof-$(1).so.0
 	$(Q)ln -sf libgcprof-$(1).so.0 $(DESTDIR)$(LIBDIR)/libgcprof-$(1).so
-	$(Q)mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
+	$(Q)umask 022; mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig; printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: gcprof-$(1)' 'Description: $(2)' 'Version: $(VERSION)' 'Requires: $(3)' \
 		'Libs: -L$${libdir} -lgcprof-$(1)' 'Libs.private: -lpthread -lm' \
 		'Cflags: -I$${includedir}/gcprof' > $(DESTDIR)$(LIBDIR)/pkgconfig/gcprof-$(1).pc

@@ -10,7 +10,8 @@ make_in_root() {
 }
 
 @test "install, build a program against it, uninstall" {
-	make_in_root install
+	(umask 077 && make_in_root install)
+	same 'what others may not read' "$(find root/usr ! -perm -o=r)" ''
 	root/usr/bin/gcprof --version
 	[ -s root/usr/share/doc/gcprof/LICENSE ] && [ -s root/usr/share/doc/gcprof/CHANGES.md ]
 	[ -s root/usr/share/doc/gcprof/FORMAT.md ]
