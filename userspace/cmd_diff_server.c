@@ -152,7 +152,7 @@ int diff_from_server(const struct server_arguments *server, const char *common,
 	if (!status)
 		status = parse(common, conditions[1], &wheres[1]);
 	if (!status)
-		status = server_open(server, &http);
+		status = server_open(server, true, &http);
 	if (status)
 		return status;
 	err = fleet_diff(http, (const struct where *[]){&wheres[0], &wheres[1]}, ROWS_MAX, &from,

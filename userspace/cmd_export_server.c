@@ -19,13 +19,22 @@
 #include "util/options.h"
 #include "util/output_file.h"
 
+struct folding {
+	struct output *output;
+	bool any;
+};
+
 /* Outermost first. A semicolon or line break in a name would look like a separator. */
-static void put_stack(struct output *output, const json_t *row)
+static int put_stack(void *context, json_t *row)
 {
+	struct folding *folding = context;
+	struct output *output = folding->output;
 	const json_t *functions = json_object_get(row, "functions");
 	double value = json_number_value(json_object_get(row, "value"));
+	int err = server_clean(row);
 
-	for (size_t i = json_array_size(functions); i-- > 0;) {
+	folding->any = true;
+	for (size_t i = json_array_size(functions); i-- > 0 && !err;) {
 		const char *name = json_string_value(json_array_get(functions, i));
 
 		for (; name && *name; name++)
@@ -33,48 +42,55 @@ static void put_stack(struct output *output, const json_t *row)
 		output_text(output, i ? ";" : "");
 	}
 	output_format(output, " %.0f\n", fmax(value, 0));
+	return err;
 }
 
-static int write_stacks(const json_t *answer, const char *path)
+/* Writes the answer as it is read; an exit status. */
+static int write_stacks(struct http *http, const struct fleet_folded *given,
+			struct output_file *file)
 {
-	struct output_file file = {.path = path, .mark = &exporter_folded.mark};
-	const json_t *rows = json_object_get(answer, "data"), *row;
-	struct output *output = NULL;
+	struct folding folding = {NULL, false};
+	const struct fleet_folded request = {given->where, given->column, put_stack, &folding};
+	struct http_problem problem = {0};
 	struct sink *sink = NULL;
-	size_t i;
-	int err = output_file_open(&file);
+	int wrong = sink_fd_create(file->fd, &sink), err = 0;
 
-	err = err ? err : sink_fd_create(file.fd, &sink);
-	err = err ? err : output_create(sink, false, &output);
-	if (!err) {
-		json_array_foreach(rows, i, row) put_stack(output, row);
-		err = output_close(output);
+	wrong = wrong ? wrong : output_create(sink, false, &folding.output);
+	if (!wrong) {
+		err = fleet_folded(http, &request, &problem);
+		wrong = output_close(folding.output);
 	}
-	err = err ? err : output_file_publish(&file);
-	output_file_close(&file);
-	if (err && err != -EPIPE) {
-		log_error("%s: %s", path, output_file_error(err));
+	if (!wrong && !err)
+		wrong = output_file_publish(file);
+	if (err) {
+		log_error("%s: %s", http_name(http),
+			  err == -EBADMSG ? "the server's answer is invalid"
+			  : *problem.text ? problem.text
+					  : strerror(-err));
 		return EXIT_FAILURE;
 	}
-	if (!json_array_size(rows))
+	if (wrong && wrong != -EPIPE) {
+		log_error("%s: %s", file->path, output_file_error(wrong));
+		return EXIT_FAILURE;
+	}
+	if (!folding.any)
 		log_warning("no selected profile has a stack with this measure");
-	if (!output_file_is_stdout(path))
-		log_info("wrote %s", path);
+	if (!output_file_is_stdout(file->path))
+		log_info("wrote %s", file->path);
 	return EXIT_SUCCESS;
 }
 
 int export_from_server(const struct server_arguments *server, const char *condition,
 		       const char *measure, const char *path)
 {
-	const char *column = fleet_folded_column(measure);
 	static struct where where;
-	struct http_problem problem = {0};
+	struct fleet_folded request = {.where = &where, .column = fleet_folded_column(measure)};
+	struct output_file file = {.path = path, .mark = &exporter_folded.mark};
 	struct http *http = NULL;
-	json_t *answer = NULL;
 	char fault[200];
-	int err, status;
+	int status, err;
 
-	if (!column) {
+	if (!request.column) {
 		log_error("--by %s: the server's tables have cpu, bytes, gc, syscall and off-cpu",
 			  measure);
 		return EXIT_USAGE;
@@ -84,19 +100,13 @@ int export_from_server(const struct server_arguments *server, const char *condit
 		log_error("--where: %s", fault);
 		return EXIT_USAGE;
 	}
-	status = server_open(server, &http);
-	if (status)
-		return status;
-	err = fleet_folded(http, &where, column, &answer, &problem);
-	if (!err)
-		err = server_clean(answer);
+	status = server_open(server, true, &http);
+	err = status ? 0 : output_file_open(&file);
 	if (err)
-		log_error("%s: %s", http_name(http),
-			  err == -EBADMSG ? "the server's answer is invalid"
-			  : *problem.text ? problem.text
-					  : strerror(-err));
+		log_error("%s: %s", path, output_file_error(err));
+	else if (!status)
+		status = write_stacks(http, &request, &file);
+	output_file_close(&file);
 	http_free(http);
-	status = err ? EXIT_FAILURE : write_stacks(answer, path);
-	json_decref(answer);
-	return status;
+	return err ? EXIT_FAILURE : status;
 }

@@ -144,6 +144,26 @@ static int expire(struct http *http, uint64_t days)
 	return err ? EXIT_FAILURE : 0;
 }
 
+/* Stores the files in the spool, and pushes all that is there. *http stays NULL without a server.
+ */
+static int push_spool(const struct push_arguments *arguments, spool_pusher *push,
+		      const struct fleet_given *given, struct http **http)
+{
+	const char *spool = arguments->spool;
+	int status = spool_add(spool, arguments->files, arguments->n_files);
+
+	if (status)
+		return status;
+	status = server_open(&arguments->server, false, http);
+	if (*http)
+		status = spool_push(spool, push, *http, given);
+	if (status != EXIT_FAILURE)
+		return status;
+	log_info("profiles in %s are pushed with the next one, or with: gcprof push --spool %s",
+		 spool, spool);
+	return EXIT_SPOOLED;
+}
+
 static int run(int argc, char **argv)
 {
 	struct push_arguments arguments = {.n_files = 0};
@@ -189,17 +209,8 @@ static int run(int argc, char **argv)
 	}
 	if (!arguments.n_files && !arguments.spool && !arguments.expire)
 		arguments.files[arguments.n_files++] = "gcprof.data";
-	status = arguments.spool ? spool_add(arguments.spool, arguments.files, arguments.n_files)
-				 : 0;
-	if (!status)
-		status = server_open(&arguments.server, &http);
-	if (!http && arguments.spool)
-		log_info(
-			"profiles in %s are pushed with the next one, or with: gcprof push --spool "
-			"%s",
-			arguments.spool, arguments.spool);
-	if (http && arguments.spool)
-		status = spool_push(arguments.spool, pusher, http, &given);
+	status = arguments.spool ? push_spool(&arguments, pusher, &given, &http)
+				 : server_open(&arguments.server, false, &http);
 	for (int i = 0; i < arguments.n_files && http && !arguments.spool; i++)
 		status |= pusher(http, arguments.files[i], &given);
 	if (http && arguments.expire)

@@ -3,6 +3,7 @@
 #ifndef GCPROF_CMD_PUSH_H
 #define GCPROF_CMD_PUSH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/options.h"
@@ -10,6 +11,8 @@
 struct http;
 
 #define SERVER_URL "http://localhost:8123"
+
+enum { EXIT_SPOOLED = 75 }; /* the files are in the spool, but the server does not have all of it */
 
 struct server_arguments {
 	const char *url, *user, *password_file, *ca_file;
@@ -57,8 +60,9 @@ int pyroscope_push(struct http *http, const char *file, const struct fleet_given
 /* Checks the URL (NULL: the default) and the labels. 0 or -EINVAL, with the error printed. */
 int server_check(const char *url, const struct option_list *labels);
 
-/* Reads the password, connects, and checks the tables. An exit status, with the error printed. */
-int server_open(const struct server_arguments *arguments, struct http **out);
+/* Reads the password, connects, and checks the tables. `reads`: rows will be read, in limited
+ * memory. An exit status, with the error printed. */
+int server_open(const struct server_arguments *arguments, bool reads, struct http **out);
 
 /* Makes all texts printable: anyone who writes to the server may have chosen them. 0 or -ENOMEM. */
 struct json_t;

@@ -92,7 +92,30 @@ int server_check(const char *url, const struct option_list *labels)
 	return 0;
 }
 
-int server_open(const struct server_arguments *arguments, struct http **out)
+/* The server gets it as a header, where a line break would begin another one. */
+static int check_user(const char *user)
+{
+	for (const char *c = user; c && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f) {
+			log_error("--user: it has a control character");
+			return EXIT_USAGE;
+		}
+	return 0;
+}
+
+static void warn_unencrypted(const char *url)
+{
+	static const char *const near[] = {"localhost", "127.", "[::1]"};
+	const char *host = strstr(url, "://") + strlen("://");
+
+	for (size_t i = 0; i < sizeof(near) / sizeof(*near); i++)
+		if (!strncmp(host, near[i], strlen(near[i])))
+			return;
+	if (host[-4] != 's')
+		log_warning("the password is sent unencrypted: use https");
+}
+
+int server_open(const struct server_arguments *arguments, bool reads, struct http **out)
 {
 	char password[PASSWORD_MAX] = "";
 	struct http_server server = {
@@ -102,18 +125,22 @@ int server_open(const struct server_arguments *arguments, struct http **out)
 		.ca_file = arguments->ca_file,
 	};
 	struct http_problem problem;
-	int err, status = arguments->password_file
-				  ? read_password(arguments->password_file, password)
-				  : 0;
+	int err, status = check_user(arguments->user);
 
+	if (!status && arguments->password_file)
+		status = read_password(arguments->password_file, password);
 	if (status)
 		return status;
+	if (reads)
+		http_limit_memory();
 	err = http_create(&server, out, &problem);
 	explicit_bzero(password, sizeof(password));
 	if (err) {
 		log_error("%s", problem.text);
 		return err == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 	}
+	if (server.password)
+		warn_unencrypted(server.url);
 	err = http_is_pyroscope(server.url) ? 0 : push_check(*out, &problem);
 	if (!err)
 		return 0;

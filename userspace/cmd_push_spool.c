@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,14 @@ static int add_file(int folder, const char *spool, const char *file)
 	return status;
 }
 
+/* Who may write there could have everything pushed and removed that we may read and remove. */
+static bool is_own(int folder)
+{
+	struct stat st;
+
+	return !fstat(folder, &st) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int spool_add(const char *spool, const char *const *files, int n_files)
 {
 	int folder, status = 0;
@@ -86,6 +95,13 @@ int spool_add(const char *spool, const char *const *files, int n_files)
 	folder = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return complain(spool, "");
+	if (!is_own(folder)) {
+		close(folder);
+		log_error("%s: other users may write there: use chmod go-w, or a directory of your "
+			  "own",
+			  spool);
+		return EXIT_FAILURE;
+	}
 	for (int i = 0; i < n_files; i++)
 		status |= add_file(folder, spool, files[i]);
 	close(folder);

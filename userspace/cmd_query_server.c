@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_query_server.c: gcprof query --from: runs an SQL statement on a ClickHouse server. */
 /*
- * The rows go through a table of an SQLite database in memory, so that they are printed as those of
+ * The rows go through a table of a temporary SQLite database, so that they are printed as those of
  * a profile are. They are untrusted: anyone who writes to the server may have chosen the texts.
  */
 #include "cmd_query.h"
@@ -179,7 +179,7 @@ static int print(struct buffer *response, enum query_format format)
 	sqlite3_stmt *select = NULL;
 	struct output *output = NULL;
 	struct sink *sink = NULL;
-	int err = sqlite3_open(":memory:", &connection) == SQLITE_OK ? 0 : -ENOMEM;
+	int err = sqlite3_open("", &connection) == SQLITE_OK ? 0 : -ENOMEM;
 
 	if (!err)
 		err = load(connection, &answer, &select);
@@ -213,7 +213,7 @@ int query_server(const struct server_arguments *server, const char *sql, enum qu
 	struct http_problem problem = {0};
 	struct buffer response = {0};
 	struct http *http = NULL;
-	int err, status = server_open(server, &http);
+	int err, status = server_open(server, true, &http);
 
 	if (status)
 		return status;

@@ -371,8 +371,8 @@ static int run_checked(struct recording *recording, char **words)
 	code = record(recording, words);
 	recording_free(recording);
 	recording_step(recording, "everything is detached");
-	recording_push_close(recording);
-	return code;
+	err = recording_push_close(recording);
+	return code ? code : err;
 }
 
 static int record_run(int argc, char **argv)

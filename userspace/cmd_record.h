@@ -204,10 +204,10 @@ int recording_pause(struct recording *recording);
 uint64_t recording_recorded(const struct recording *recording, uint64_t time);
 
 /* With --push. Starts the pushing process, before anything else: 0 or an exit code. Passes it a
- * complete profile. Waits until it has pushed all. */
+ * complete profile. Waits until it has pushed all; an exit code, with the error printed. */
 int recording_push_open(struct recording *recording);
 void recording_push(const struct recording *recording, const char *path);
-void recording_push_close(struct recording *recording);
+int recording_push_close(struct recording *recording);
 
 /* Formats a size, such as "12.5 MiB". */
 void recording_describe_size(uint64_t bytes, char *out, size_t size);

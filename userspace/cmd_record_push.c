@@ -52,12 +52,22 @@ static _Noreturn void push(const struct record_options *options, const char *pat
 	_exit(EXIT_FAILURE);
 }
 
-static _Noreturn void serve(const struct recording *recording, int socket)
+/* A change of user would undo it, so this comes after it. */
+static void die_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+}
+
+static _Noreturn void serve(const struct recording *recording, int socket, pid_t recorder)
 {
 	int err = invoker_become(&recording->user), failed = 0;
 	char path[PATH_MAX + 1];
+	pid_t self = getpid();
 	ssize_t n;
 
+	die_with(recorder);
 	/* Ctrl-C ends the recording, and this process must survive it to push the last profile. */
 	setpgid(0, 0);
 	prctl(PR_SET_NAME, "gcprof-pusher");
@@ -67,15 +77,22 @@ static _Noreturn void serve(const struct recording *recording, int socket)
 
 		path[n] = '\0';
 		pid = fork();
-		if (pid == 0)
+		if (pid == 0) {
+			die_with(self);
 			push(&recording->options, path);
-		failed |= pid < 0 || waitpid(pid, &status, 0) < 0 || status;
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) < 0)
+			failed = true;
+		else /* what is in the spool is not lost */
+			failed |= status &&
+				  !(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SPOOLED);
 	}
 	_exit(err || failed);
 }
 
 int recording_push_open(struct recording *recording)
 {
+	pid_t recorder = getpid();
 	int pair[2];
 
 	recording->pusher.socket = -1;
@@ -88,7 +105,7 @@ int recording_push_open(struct recording *recording)
 	recording->pusher.pid = fork();
 	if (recording->pusher.pid == 0) {
 		close(pair[0]);
-		serve(recording, pair[1]);
+		serve(recording, pair[1], recorder);
 	}
 	close(pair[1]);
 	recording->pusher.socket = pair[0];
@@ -106,17 +123,21 @@ void recording_push(const struct recording *recording, const char *path)
 			path);
 }
 
-void recording_push_close(struct recording *recording)
+int recording_push_close(struct recording *recording)
 {
 	sigset_t all;
-	int status;
+	int status = 0;
 
 	if (recording->pusher.socket < 0)
-		return;
+		return 0;
 	close(recording->pusher.socket);
 	/* The profile is complete: signals may now end this process. */
 	sigfillset(&all);
 	sigprocmask(SIG_UNBLOCK, &all, NULL);
 	while (waitpid(recording->pusher.pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (!status)
+		return 0;
+	log_error("not every profile was pushed; the files are kept, and gcprof push pushes them");
+	return EXIT_FAILURE;
 }

@@ -343,7 +343,7 @@ int report_from_server(const struct server_report *report)
 		log_error("--where: %s", fault);
 		return EXIT_USAGE;
 	}
-	status = server_open(report->server, &http);
+	status = server_open(report->server, true, &http);
 	if (status)
 		return status;
 	if (report->calls)

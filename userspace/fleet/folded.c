@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "sums.h"
-
 const char *fleet_folded_column(const char *measure)
 {
 	static const struct {
@@ -39,14 +37,15 @@ static void print_stacks(const void *context, FILE *out)
 		(const char *)context);
 }
 
-int fleet_folded(struct http *http, const struct where *where, const char *column, json_t **out,
+int fleet_folded(struct http *http, const struct fleet_folded *request,
 		 struct http_problem *problem)
 {
+	const struct sums_statement statement = {print_stacks, request->column};
 	struct sums sums = {http, problem, {0}};
-	int err = sums_begin(&sums, &where, 1);
+	int err = sums_begin(&sums, &request->where, 1);
 
 	if (!err)
-		*out = sums_ask(&sums, print_stacks, column, &err);
+		err = sums_each(&sums, &statement, request->visit, request->context);
 	sums_end(&sums);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -22,7 +23,12 @@
 #define WRITING         "insert_distributed_sync=1"
 #define WRITING_AT_ONCE WRITING "&async_insert=0"
 
-enum { ANSWER_MAX = 256 << 20, CONNECT_S = 10, KEEPALIVE_S = 30, GZIP = 15 + 16 };
+enum { ANSWER_MAX = 64 << 20, MEMORY_MAX = 256 << 20, CONNECT_S = 10, GZIP = 15 + 16 };
+
+/* Without as many bytes in as many seconds, a server counts as silent. While it works on a
+ * statement, ClickHouse sends a header of some hundred bytes every five seconds. */
+enum { SILENCE_S = 30, SILENCE_BYTES = 256 };
+#define PROGRESS "&send_progress_in_http_headers=1&http_headers_progress_interval_ms=5000"
 
 /* The functions of libcurl in use. */
 #define CALLS(call)                                                                                \
@@ -36,8 +42,18 @@ static struct {
 	CALLS(MEMBER)
 } lib;
 
+/* What limits an answer: its bytes, with headers, and the time without any in either direction. */
+struct gate {
+	uint64_t received, sent;
+	uint64_t moved; /* received and sent at `since` */
+	time_t since;
+	const char *shut; /* why nothing more is taken; NULL: it is open */
+};
+
 struct http {
 	CURL *curl;
+	struct gate gate;
+	struct buffer *into; /* takes the answer */
 	char *name, *database;
 	struct curl_slist *headers, *packed_headers;
 	struct buffer answer; /* to inserts */
@@ -177,14 +193,70 @@ static int make_headers(const struct http *http, const struct http_server *serve
 	return err ? err : (*list = lib.curl_slist_append(*list, "Expect:")) ? 0 : -ENOMEM;
 }
 
+static time_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
+static bool gate_take(struct gate *gate, size_t size)
+{
+	gate->received += size;
+	if (gate->received > ANSWER_MAX)
+		gate->shut = "the answer is larger than 64 MiB; select less";
+	return !gate->shut;
+}
+
+static size_t take_header(char *data, size_t size, size_t count, void *context)
+{
+	struct http *http = context;
+
+	(void)data;
+	return gate_take(&http->gate, size * count) ? size * count : 0;
+}
+
 static size_t take_answer(char *data, size_t size, size_t count, void *context)
 {
-	struct buffer *answer = context;
+	struct http *http = context;
 
 	size *= count;
-	if (answer->size + size > ANSWER_MAX || buffer_append(answer, data, size))
+	if (!gate_take(&http->gate, size))
 		return 0;
-	return size;
+	if (buffer_append(http->into, data, size))
+		http->gate.shut = "not enough memory for the answer";
+	return http->gate.shut ? 0 : size;
+}
+
+/* libcurl calls this at least once a second; 1 ends the transfer. */
+static int watch(void *context, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
+		 curl_off_t up)
+{
+	struct gate *gate = &((struct http *)context)->gate;
+
+	(void)down_all, (void)down, (void)up_all;
+	gate->sent = (uint64_t)up;
+	if (gate->received + gate->sent >= gate->moved + SILENCE_BYTES) {
+		gate->moved = gate->received + gate->sent;
+		gate->since = now();
+	} else if (now() - gate->since >= SILENCE_S) {
+		gate->shut = "the server was silent for 30 s";
+	}
+	return gate->shut != NULL;
+}
+
+void http_limit_memory(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* need more */
+	struct rlimit limit;
+
+	/* Not that of processes that are started, which may set their own. */
+	if (!getrlimit(RLIMIT_DATA, &limit) && limit.rlim_cur > MEMORY_MAX) {
+		limit.rlim_cur = MEMORY_MAX;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
+#endif
 }
 
 static int set_up(struct http *http, const struct http_server *server)
@@ -194,11 +266,14 @@ static int set_up(struct http *http, const struct http_server *server)
 	lib.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	lib.curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	lib.curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
-	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
+	lib.curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	lib.curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
+	lib.curl_easy_setopt(curl, CURLOPT_XFERINFODATA, http);
+	lib.curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	lib.curl_easy_setopt(curl, CURLOPT_HEADERDATA, http);
 	lib.curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, http->why);
 	lib.curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	lib.curl_easy_setopt(curl, CURLOPT_WRITEDATA, http);
 	lib.curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	if (server->ca_file)
 		lib.curl_easy_setopt(curl, CURLOPT_CAINFO, server->ca_file);
@@ -308,13 +383,19 @@ static int perform(struct http *http, const char *url, struct curl_slist *header
 
 	*problem = (struct http_problem){0, "no memory"};
 	answer->size = 0;
+	http->into = answer;
+	http->gate = (struct gate){.since = now()};
 	*http->why = '\0';
 	lib.curl_easy_setopt(http->curl, CURLOPT_URL, url);
 	lib.curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
 	lib.curl_easy_setopt(http->curl, CURLOPT_POSTFIELDS, body);
 	lib.curl_easy_setopt(http->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	lib.curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, answer);
 	code = lib.curl_easy_perform(http->curl);
+	/* Not retried, as a lost connection is. */
+	if (code != CURLE_OK && http->gate.shut) {
+		snprintf(problem->text, sizeof(problem->text), "%s", http->gate.shut);
+		return -EREMOTEIO;
+	}
 	if (code != CURLE_OK) {
 		snprintf(problem->text, sizeof(problem->text), "%s",
 			 *http->why ? http->why : lib.curl_easy_strerror(code));
@@ -362,7 +443,7 @@ int http_query(struct http *http, const char *sql, const char *id, struct buffer
 
 	if (asprintf(&url,
 		     "%s/?database=%s&output_format_json_quote_64bit_integers=0"
-		     "&output_format_json_quote_denormals=0%s%s%s%s%s",
+		     "&output_format_json_quote_denormals=0" PROGRESS "%s%s%s%s%s",
 		     http->name, http->database, http->settings, id ? "&" : "",
 		     id ? http->writing : "", id ? "&query_id=" : "", id ? id : "") < 0)
 		return -ENOMEM;
@@ -399,8 +480,8 @@ int http_insert(struct http *http, const char *sql, const char *id, const struct
 	int err = query ? pack(&http->packed, data) : -ENOMEM;
 
 	*problem = (struct http_problem){0, "no memory"};
-	if (!err && asprintf(&url, "%s/?database=%s&%s&query_id=%s&query=%s", http->name,
-			     http->database, http->writing, id, query) < 0)
+	if (!err && asprintf(&url, "%s/?database=%s" PROGRESS "&%s&query_id=%s&query=%s",
+			     http->name, http->database, http->writing, id, query) < 0)
 		err = -ENOMEM;
 	if (!err)
 		err = perform(http, url, http->packed_headers, http->packed.data, http->packed.size,

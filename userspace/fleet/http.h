@@ -47,6 +47,11 @@ const char *http_url_database(const char *url);
 int http_create(const struct http_server *server, struct http **out, struct http_problem *problem);
 void http_free(struct http *http); /* NULL is allowed */
 
+/* This process, which takes rows of a server, may use 256 MiB; others that it starts may not
+ * notice.
+ */
+void http_limit_memory(void);
+
 const char *http_database(const struct http *http);
 const char *http_name(const struct http *http); /* scheme, host and port, for messages */
 
@@ -65,8 +70,8 @@ void http_only_read(struct http *http);
 /*
  * Runs a statement and replaces `answer` with the response, followed by a zero byte. The server
  * rejects it while a statement with the same `id` (letters, digits, "-"; NULL: none) is running. 0;
- * -EREMOTEIO: the server rejected it or it failed; -ECONNABORTED: no response, so it is unknown
- * whether it ran; -ENOMEM.
+ * -EREMOTEIO: the server rejected it, it failed, or the response is too large or stopped for 30 s;
+ * -ECONNABORTED: no response, so it is unknown whether it ran; -ENOMEM.
  */
 int http_query(struct http *http, const char *sql, const char *id, struct buffer *answer,
 	       struct http_problem *problem);

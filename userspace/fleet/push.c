@@ -26,8 +26,8 @@
 #include "tables.h"
 
 enum {
-	TRIES = 5,        /* per statement, with 1, 2, 4 ... s in between */
-	RUNS_MAX_S = 600, /* how long to wait for statements of an earlier push */
+	TRIES = 5,       /* per statement, with 1, 2, 4 ... s in between */
+	RUNS_MAX_S = 60, /* how long to wait for statements of an earlier push */
 	BLOCKS_MAX = 1 << 20,
 	ID_SIZE = 64,
 	STILL_WRITTEN_S = 10, /* an unfinished file changed more recently may still grow */

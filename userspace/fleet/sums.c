@@ -10,6 +10,8 @@
 #include "../model/world/estimate.h"
 #include "tables.h"
 
+enum { VALUE_MAX = 1 << 20 }; /* bytes of a row in a response */
+
 /* As floats, because ns of a fleet exceed 64 bits. */
 void sums_print(FILE *out, const char *prefix, const char *name)
 {
@@ -42,20 +44,123 @@ static int run(struct sums *sums, sums_printer *print, const void *context, cons
 	return err;
 }
 
+/* --- answers --------------------------------------------------------------------------------- */
+
+/* A response in the format JSON: an object, of whose values only one is parsed at a time. */
+struct answer {
+	const char *at, *end;
+};
+
+static bool take(struct answer *answer, char c)
+{
+	while (answer->at < answer->end && strchr(" \t\r\n", *answer->at) && *answer->at)
+		answer->at++;
+	if (answer->at == answer->end || *answer->at != c)
+		return false;
+	answer->at++;
+	return true;
+}
+
+/* A value of limited size; NULL, with *err set, if there is none, it is too large, or no memory. */
+static json_t *take_value(struct answer *answer, size_t flags, int *err)
+{
+	size_t left = (size_t)(answer->end - answer->at);
+	json_error_t error;
+	json_t *value = json_loadb(
+		answer->at, left < VALUE_MAX ? left : VALUE_MAX,
+		JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | flags, &error);
+
+	if (value)
+		answer->at += error.position;
+	else
+		*err = json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EBADMSG;
+	return value;
+}
+
+/* The array "data", after its bracket. */
+static int take_rows(struct answer *answer, sums_visitor *visit, void *context)
+{
+	int err = 0;
+
+	if (take(answer, ']'))
+		return 0;
+	do {
+		json_t *row = take_value(answer, 0, &err);
+
+		err = err ? err : json_is_object(row) ? visit(context, row) : -EBADMSG;
+		json_decref(row);
+	} while (!err && take(answer, ','));
+	return err ? err : take(answer, ']') ? 0 : -EBADMSG;
+}
+
+static int take_answer(struct answer *answer, sums_visitor *visit, void *context, json_t **totals)
+{
+	int err = take(answer, '{') ? 0 : -EBADMSG;
+	bool has_rows = false;
+
+	do {
+		json_t *key = err ? NULL : take_value(answer, JSON_DECODE_ANY, &err);
+		bool rows = json_is_string(key) && !strcmp(json_string_value(key), "data");
+		bool of_totals = json_is_string(key) && !strcmp(json_string_value(key), "totals");
+		json_t *value = NULL;
+
+		if (!err &&
+		    (!json_is_string(key) || !take(answer, ':') || (rows && !take(answer, '['))))
+			err = -EBADMSG;
+		if (!err && rows)
+			err = take_rows(answer, visit, context);
+		else if (!err)
+			value = take_value(answer, JSON_DECODE_ANY, &err);
+		has_rows |= rows;
+		if (!err && of_totals && totals && !*totals)
+			*totals = json_incref(value);
+		json_decref(value);
+		json_decref(key);
+	} while (!err && take(answer, ','));
+	return err ? err : has_rows && take(answer, '}') ? 0 : -EBADMSG;
+}
+
+static int ask(struct sums *sums, const struct sums_statement *statement, sums_visitor *visit,
+	       void *visitor, json_t **totals)
+{
+	struct answer answer;
+	int err = run(sums, statement->print, statement->context, " FORMAT JSON");
+
+	if (err)
+		return err;
+	answer = (struct answer){sums->answer.data, sums->answer.data + sums->answer.size - 1};
+	err = take_answer(&answer, visit, visitor, totals);
+	buffer_free(&sums->answer);
+	if (err == -ENOMEM)
+		snprintf(sums->problem->text, sizeof(sums->problem->text),
+			 "not enough memory for the answer; select less");
+	return err;
+}
+
+int sums_each(struct sums *sums, const struct sums_statement *statement, sums_visitor *visit,
+	      void *context)
+{
+	return ask(sums, statement, visit, context, NULL);
+}
+
+static int keep_row(void *context, json_t *row)
+{
+	return json_array_append(context, row) ? -ENOMEM : 0;
+}
+
 json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, int *err)
 {
-	json_t *answer;
+	const struct sums_statement statement = {print, context};
+	json_t *rows = json_array(), *totals = NULL, *answer = NULL;
 
-	*err = run(sums, print, context, " FORMAT JSON");
-	if (*err)
-		return NULL;
-	answer = json_loadb(sums->answer.data, sums->answer.size - 1,
-			    JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
-	if (json_is_array(json_object_get(answer, "data")))
-		return answer;
-	json_decref(answer);
-	*err = -EBADMSG;
-	return NULL;
+	*err = rows ? ask(sums, &statement, keep_row, rows, &totals) : -ENOMEM;
+	if (!*err)
+		answer = json_pack("{s:O, s:O?}", "data", rows, "totals", totals);
+	if (!*err && !answer)
+		*err = -ENOMEM;
+	json_decref(rows);
+	json_decref(totals);
+	return answer;
 }
 
 static void print_profiles(const void *context, FILE *out)

@@ -29,9 +29,20 @@ typedef void sums_printer(const void *context, FILE *out);
 int sums_begin(struct sums *sums, const struct where *const *wheres, size_t count);
 void sums_end(struct sums *sums);
 
-/* Runs a statement and returns the response, with the array "data"; NULL, with *err set: also
- * -EBADMSG: it is invalid. All numbers are reals, because the server prints large ones, also
- * floats, as integers of more than 64 bits. */
+struct sums_statement {
+	sums_printer *print;
+	const void *context;
+};
+
+/* Runs a statement and passes each row of the response, an object. Also -EBADMSG: it is invalid.
+ * All numbers are reals, because the server prints large ones, also floats, as integers of more
+ * than 64 bits. */
+typedef int sums_visitor(void *context, json_t *row);
+int sums_each(struct sums *sums, const struct sums_statement *statement, sums_visitor *visit,
+	      void *context);
+
+/* The same for few rows: returns an object with the array "data", and "totals" if there are any;
+ * NULL, with *err set. */
 json_t *sums_ask(struct sums *sums, sums_printer *print, const void *context, int *err);
 
 /* Prints sum(PREFIXx) AS NAMEx, ... for all figures. */
