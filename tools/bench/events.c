@@ -10,6 +10,7 @@
  * are always some alive. Of up to 100000 stacks 500 are frequent; more are all alike,
  * so that most events have a stack of their own.
  */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
 	maker->stacks = calloc(maker->n_stacks, sizeof(*maker->stacks));
 	if (maker->n_stacks < FREQUENT || !maker->stacks)
 		return 1;
-	if (sink_file_create(argv[1], &sink) || profile_writer_create(sink, &maker->writer))
+	if (sink_file_adopt(open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600), &sink) || profile_writer_create(sink, &maker->writer))
 		return 1;
 	maker->time = UINT64_C(1000000000);
 	define(maker);
