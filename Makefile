@@ -59,6 +59,8 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE $(if $(SAN),-g1,-g) $(CFLAGS_$(BUILD)) -fno
 	-fno-optimize-sibling-calls -fPIC -fvisibility=hidden -Wall -Wextra -Werror \
 	-Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wundef \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
+# What is built does not depend on the folder; not in the flags that are kept, so that the tree can be moved.
+SAME := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(O)=build
 ALL_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 # Of programs that are linked by the hundred.
 TEST_LDFLAGS := $(ALL_LDFLAGS) $(if $(shell command -v ld.gold),-fuse-ld=gold)
@@ -148,7 +150,7 @@ plainly = $(if $(SAN),$(if $(filter $(hot),$<),,-O0))
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(plainly) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(SAME) $(plainly) $(DEPFLAGS) $(INCLUDES) -DGCPROF_VERSION='"$(VERSION)"' -c $< -o $@
 	$(if $(filter gc/%,$<),$(Q)objcopy $(own_text) $@)
 
 # The page that exports fill lies in the program.
@@ -172,7 +174,7 @@ $(O)/userspace/export/%.pb-c.c: userspace/export/%.proto
 
 $(PB_SRC:.c=.o): $(O)/%.o: $(O)/%.c
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(SAME) $(DEPFLAGS) -c $< -o $@
 
 PB_USERS := $(filter $(O)/userspace/export/pprof% $(O)/userspace/export/perfetto%,$(USER_OBJ))
 $(PB_USERS): INCLUDES := -I$(O)/userspace/export
@@ -183,10 +185,14 @@ $(PB_USERS) $(O)/tests/unit/export_pprof.o $(O)/tests/unit/export_perfetto.o: | 
 $(O)/bpf/gcprof.bpf.c: always
 	$(call keep,$(BPF_SRC:%='#include "%"'))
 
-$(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c tools/bpf-stack
+BPF_CFLAGS := -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -g -O2 -std=gnu11 -Wall -Werror \
+	-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -I.
+$(O)/bpf/flags: always
+	$(call keep,'$(CLANG) $(BPF_CFLAGS)')
+
+$(O)/bpf/gcprof.bpf.o: $(O)/bpf/gcprof.bpf.c $(O)/bpf/flags tools/bpf-stack
 	$(call say,BPF)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -g -O2 -std=gnu11 -Wall -Werror \
-		-Wno-unused-function -I/usr/include/$(ARCH)-linux-gnu -I. -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
+	$(Q)$(CLANG) $(BPF_CFLAGS) $(SAME) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@.tmp
 	$(Q)bpftool gen object $@ $@.tmp && rm -f $@.tmp
 	$(Q)tools/bpf-stack $@
 

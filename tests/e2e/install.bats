@@ -111,6 +111,35 @@ make_in_root() {
 	done
 }
 
+# Builds in two folders that differ; what comes out must not.
+same_in_two_folders() { # TARGET...
+	local folder target
+	for folder in one elsewhere/two; do
+		mkdir -p "$folder"
+		tar -C "$ROOT" --exclude='./build*' --exclude=./.git -c . | tar -C "$folder" -x
+		env -u BUILD make -s -C "$folder" "$@"
+	done
+	(cd one/build && find . -name '*.o' -o -name '*.so' -o -name gcprof) >built
+	[ "$(wc -l <built)" -gt 10 ]
+	while read -r target; do
+		cmp "one/build/$target" "elsewhere/two/build/$target"
+	done <built
+}
+
+@test "the folder of the tree changes nothing in what is built; a tree that moved is built again for another clang only" {
+	same_in_two_folders build/bpf/gcprof.bpf.o build/libgcprof-provider.so
+	mv one moved
+	env -u BUILD make -C moved build/bpf/gcprof.bpf.o build/libgcprof-provider.so >again
+	same 'built again' "$(grep -E '^  [A-Z]' again || true)" ''
+	env -u BUILD make -C moved CLANG='env clang' build/bpf/gcprof.bpf.o >again
+	grep -q '^  BPF' again
+}
+
+@test "long: the folder of the tree changes nothing in the program and the libraries" {
+	same_in_two_folders program library
+	[ -e one/build/gcprof ]
+}
+
 @test "the shell completes verbs, options and what they can be" {
 	PATH=$BUILD:$PATH
 	# shellcheck source=/dev/null
