@@ -20,6 +20,7 @@
 #:   bench-peers             compare the collector with others
 #:   accuracy                how often intervals hold the truth, in hundreds of recordings
 #:   pythons, ocamls         unpack newer releases of Python, OCaml for some slow tests
+#:   fresh                   run the README's commands on minimal Debians; SUITE=bookworm or trixie for one
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   soak                    record for 30 minutes; SOAK=seconds
 #:   soak-runtimes           Go and Java programs under recorders that come and go; SOAK=seconds
@@ -296,7 +297,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls kernels soak soak-runtimes siege
+.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -372,6 +373,10 @@ bench-peers: all
 pythons ocamls: setup
 	@tools/$@ $(O)
 
+fresh:
+	@mkdir -p $(O)
+	@tools/fresh $(O) $(SUITE)
+
 kernels: all
 	@tools/kernels $(O)
 
@@ -442,4 +447,4 @@ uninstall:
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
 	$(Q)rm -rf $(DESTDIR)$(AGENT_DIR) $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
 
--include $(shell find $(O) -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(O) -path $(O)/fresh -prune -o -name '*.d' -type f -print 2>/dev/null)
