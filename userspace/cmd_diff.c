@@ -12,6 +12,7 @@
 #include "profile/status.h"
 #include "report/terminal.h"
 #include "report/progress.h"
+#include "util/ascii.h"
 #include "util/log.h"
 
 struct diff_arguments {
@@ -116,6 +117,8 @@ static int diff_run(int argc, char **argv)
 		.top = arguments.top,
 	};
 	printer = arguments.json ? diff_json : diff_text;
+	if (!arguments.json)
+		ascii_stdout();
 	if (arguments.server.url)
 		return diff_from_server(&arguments.server, arguments.where, arguments.files,
 					printer, &options);

@@ -15,6 +15,7 @@
 #include "record/store/facts.h"
 #include "record/kernel/trial.h"
 #include "util/escape.h"
+#include "util/ascii.h"
 #include "util/log.h"
 #include "util/version.h"
 
@@ -232,6 +233,8 @@ static int doctor_run(int argc, char **argv)
 	}
 	if (options.verbose > 1)
 		log_set_level(LOG_DEBUG);
+	if (!options.json)
+		ascii_stdout();
 	if (argv[first] || options.pid)
 		return doctor_program(argv[first], options.pid, options.json);
 	setup_messages();

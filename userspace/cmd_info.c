@@ -16,6 +16,7 @@
 #include "profile/status.h"
 #include "profile/summary.h"
 #include "report/progress.h"
+#include "util/ascii.h"
 #include "util/escape.h"
 #include "util/log.h"
 #include "util/plural.h"
@@ -529,6 +530,8 @@ static int run(int argc, char **argv)
 
 	if (options_parse_words(&cmd_info, &options, argc, argv, &path, 1) < 0)
 		return EXIT_USAGE;
+	if (!options.json)
+		ascii_stdout();
 	return show(path, &options);
 }
 

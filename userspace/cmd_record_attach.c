@@ -231,6 +231,21 @@ static void warn_children(const struct running *running)
 			    count, list, count > CHILDREN_SHOWN ? " and others" : "");
 }
 
+/* A program that was started before shows nothing of being recorded. */
+static void say_begun(const struct recording *recording, const char *targets)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (recording->options.duration)
+		log_info("recording %s for %g s; Ctrl-C ends it sooner", targets,
+			 (double)recording->options.duration / 1e9);
+	else
+		log_info("recording %s%s; Ctrl-C ends it", targets,
+			 recording->running.count > 1 ? " until the last of them ends"
+			 : recording->running.count   ? " until it ends"
+						      : "");
+}
+
 static void warn_empty(const struct recording *recording, const char *targets)
 {
 	if (recording->options.cgroup && !session_has_targets(recording->session))
@@ -298,6 +313,7 @@ static int begin(struct recording *recording, const char *targets)
 	err = watch_start(recording->watch, recording->options.duration);
 	if (err)
 		log_warning("--duration does not work: %s", strerror(-err));
+	say_begun(recording, targets);
 	return 0;
 }
 

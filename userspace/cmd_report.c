@@ -15,6 +15,7 @@
 #include "report/calls.h"
 #include "report/report.h"
 #include "report/terminal.h"
+#include "util/ascii.h"
 #include "util/log.h"
 
 struct report_arguments {
@@ -280,6 +281,8 @@ static int report_run(int argc, char **argv)
 		log_error("--frames %s: the kinds are all, managed and native", arguments.frames);
 		return EXIT_USAGE;
 	}
+	if (!arguments.json)
+		ascii_stdout();
 	if (arguments.server.url)
 		return run_from_server(&arguments, filter.count);
 	view.recording = arguments.recording;

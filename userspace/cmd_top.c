@@ -26,6 +26,7 @@
 #include "top/prompt.h"
 #include "top/screen.h"
 #include "top/segments.h"
+#include "util/ascii.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/stop_signals.h"
@@ -156,7 +157,7 @@ static int show(struct top *top)
 	if (!top->model)
 		return 0;
 	if (top->arguments->json) {
-		const struct report_options options = {.width = REPORT_WIDTH_MIN};
+		const struct report_options options = {.width = REPORT_WIDTH_MAX};
 
 		err = report_json(top->model, &options, stdout);
 		return err ? err : fflush(stdout) ? -EPIPE : 0;
@@ -169,6 +170,13 @@ static int show(struct top *top)
 	if (fclose(out))
 		err = -ENOMEM;
 	put_bottom(top, width, bottom, sizeof(bottom));
+	if (!err && ascii_only()) {
+		char *ascii = ascii_text(text);
+
+		err = ascii ? 0 : -ENOMEM;
+		free(text);
+		text = ascii;
+	}
 	if (!err && top->tty)
 		screen_show(text, bottom);
 	else if (!err)

@@ -118,6 +118,44 @@ setup() {
 	[ "$status" = 2 ]
 }
 
+@test "text has the width of COLUMNS, and only ASCII characters unless the locale is UTF-8" {
+	local width
+	cp slow größer
+	for width in 40 20 77; do
+		COLUMNS=$width "$GCPROF" report --tree slow >tree
+		COLUMNS=$width "$GCPROF" report slow >text
+		COLUMNS=$width "$GCPROF" diff slow größer >changes
+		"$GCPROF" report --width "$width" slow | cmp - text
+		# Of the same number of columns, whatever the bytes.
+		same "lines wider than $width" "$(sed 's/[^ -~]/x/g' tree text changes | grep -cE "^.{$((width + 1)),}")" 0
+	done
+	"$GCPROF" report slow | grep -q '[█…]'
+	printed() { # COMMAND...
+		LC_ALL=$locale LANG=$lang "$GCPROF" "$@" 2>&1 || true
+	}
+	for locale in C '' de_DE.ISO-8859-1; do
+		lang=C
+		[ -z "$locale" ] || lang=C.UTF-8
+		{
+			printed report größer
+			printed report --tree größer
+			printed report --gc --threads --types --sites größer
+			printed diff slow größer
+			printed info größer
+			printed query "SELECT 'größer', 'x'" größer
+			printed report nirgendwö
+			printed top --once -- "$WORKLOADS/churn" --seconds 2
+		} >text
+		same 'lines that are not ASCII' "$(LC_ALL=C grep -c '[^[:print:][:blank:]]' text)" 0
+		grep -qF 'gr\u{f6}\u{df}er' text
+		grep -qF 'nirgendw\u{f6}' text
+		grep -q '##' text
+	done
+	# A format for programs is UTF-8.
+	same json "$(LC_ALL=C "$GCPROF" query --format json "SELECT 'größer' AS x" slow | jq -r '.[0].x')" größer
+	same file "$(LC_ALL=C "$GCPROF" info --json größer | jq -r .file)" größer
+}
+
 @test "a program without probes shows no columns about allocation" {
 	"$GCPROF" record -o true.data -- ls / >/dev/null 2>&1
 	"$GCPROF" report true.data >true.txt

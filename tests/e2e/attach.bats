@@ -537,6 +537,16 @@ has_children() { # PID NAME COUNT
 	grep -q -- '--duration: given twice' <<<"$output"
 }
 
+@test "on a terminal, what is recorded and how to end it" {
+	need_root
+	start sleep 100
+	script -qefc "$GCPROF record --duration 0.2 -p $pid" /dev/null >terminal
+	cat terminal
+	grep -q "gcprof: recording process $pid (sleep) for 0.2 s; Ctrl-C ends it sooner" terminal
+	record --duration 0.1 -p "$pid"
+	absent Ctrl-C record.log
+}
+
 @test "what cannot be attached to is told" {
 	need_root
 	expect() { # PATTERN ARGUMENTS...

@@ -6,6 +6,8 @@ BUILD=$(cd "$ROOT" && realpath "${BUILD_DIR:-build}")
 GCPROF=$BUILD/gcprof
 WORKLOADS=$BUILD/workloads
 export ROOT BUILD GCPROF WORKLOADS
+# Text has characters beyond ASCII, unless a test sets another locale.
+export LC_ALL=C.UTF-8
 # Root's own tests, also under sudo; those of other users say who calls.
 unset SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
 # What is sorted, matched or escaped here is the same on every machine.

@@ -10,6 +10,7 @@
 
 #include "../model/world/arena.h"
 #include "../model/world/text.h"
+#include "../util/ascii.h"
 
 enum {
 	PAGE_ROWS = 1000, /* rows at the start of a table that determine its column widths */
@@ -195,6 +196,20 @@ static void format_real(char *digits, size_t size, double value)
 			 value);
 }
 
+/* NULL: no memory. */
+static const char *printable(struct arena *arena, struct bytes bytes)
+{
+	const char *text = name_clean(arena, bytes);
+	char *ascii;
+
+	if (!text || !ascii_only())
+		return text;
+	ascii = ascii_text(text);
+	text = ascii ? name_clean(arena, (struct bytes){ascii, strlen(ascii)}) : NULL;
+	free(ascii);
+	return text;
+}
+
 static struct shown show(sqlite3_stmt *statement, int column, struct arena *arena)
 {
 	char digits[40] = "-";
@@ -211,7 +226,7 @@ static struct shown show(sqlite3_stmt *statement, int column, struct arena *aren
 	case SQLITE_NULL:
 		break;
 	default:
-		return (struct shown){name_clean(arena, bytes_of(statement, column)), false};
+		return (struct shown){printable(arena, bytes_of(statement, column)), false};
 	}
 	bytes.size = strlen(digits);
 	return (struct shown){name_clean(arena, bytes), true};
@@ -280,7 +295,7 @@ static bool print_heading(sqlite3_stmt *statement, struct page *page, struct out
 		struct bytes bytes = {name ? name : "", name ? strlen(name) : 0};
 		int width;
 
-		heading[i].text = name_clean(page->arena, bytes);
+		heading[i].text = printable(page->arena, bytes);
 		if (!heading[i].text)
 			return false;
 		heading[i].number = page->rows && page->cells[i].number;

@@ -17,10 +17,10 @@ void bar_draw(double share, int columns, char *out)
 {
 	static const char *const parts[] = {"",       "\u258f", "\u258e", "\u258d",
 					    "\u258c", "\u258b", "\u258a", "\u2589"};
-	int eighths = share > 0 ? (int)lround(fmin(share, 1) * columns * 8) : 0;
+	int eighths = share > 0 && columns > 0 ? (int)lround(fmin(share, 1) * columns * 8) : 0;
 
 	/* A value above 0 is always visible. */
-	if (share > 0 && !eighths)
+	if (share > 0 && columns > 0 && !eighths)
 		eighths = 1;
 	*out = 0;
 	for (; eighths >= 8; eighths -= 8)

@@ -190,8 +190,10 @@ int section_timeline(const struct section *section)
 
 	if (!timeline || !timeline->step_ns)
 		return 0;
-	make_chart(section, &chart);
 	/* Too few columns show nothing. */
+	if (section->page->width < 2 + LABEL_WIDTH + COLUMNS_MIN + FIGURE_WIDTH)
+		return 0;
+	make_chart(section, &chart);
 	if (chart.count < COLUMNS_MIN)
 		return 0;
 	page_heading(section->page, "Over time");

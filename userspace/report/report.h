@@ -38,7 +38,7 @@ struct report_options {
 	const char *histogram; /* name of a system call, for PART_HISTOGRAM */
 };
 
-#define REPORT_WIDTH_MIN 60
+#define REPORT_WIDTH_MIN 20
 #define REPORT_WIDTH_MAX 1000
 
 /* Writes the report. 0 or -ENOMEM; check `out` with ferror() for write errors. */

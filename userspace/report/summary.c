@@ -489,14 +489,18 @@ enum { BAR_LABEL = 36, BAR_FIGURES = 20, BAR_MAX = 50 };
 
 static void print_bar(const struct section *section, const char *label, double ns, double whole)
 {
-	int room = section->page->width - 2 - BAR_LABEL - BAR_FIGURES;
+	/* On a narrow page first the bar goes, then the end of the label. */
+	int spare = section->page->width - 2 - BAR_LABEL - BAR_FIGURES;
+	int width = spare < -2 ? BAR_LABEL + spare + 2 : BAR_LABEL;
 	char bar[BAR_SIZE(BAR_MAX)];
+
+	width = width > 1 ? width : 1;
 
 	if (ns < 1 || whole <= 0)
 		return;
-	bar_draw(ns / whole, room < BAR_MAX ? room : BAR_MAX, bar);
-	fprintf(section->page->out, "  %-*s%8s  %6s  %s\n", BAR_LABEL, label, unit_time(ns).text,
-		unit_percent(ns / whole).text, bar);
+	bar_draw(ns / whole, spare < BAR_MAX ? spare : BAR_MAX, bar);
+	fprintf(section->page->out, "  %-*.*s%8s  %6s%s%s\n", width, width - 1, label,
+		unit_time(ns).text, unit_percent(ns / whole).text, *bar ? "  " : "", bar);
 }
 
 /*

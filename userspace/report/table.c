@@ -135,6 +135,27 @@ static void widen(struct layout *layout, const int *natural, size_t n, int room)
 	}
 }
 
+/* The next column to leave out; COLUMNS_MAX: none. First those that may be, then all figures but
+ * the first, from the right. */
+static size_t find_victim(const struct table *table, const struct layout *layout)
+{
+	size_t victim = COLUMNS_MAX, last = COLUMNS_MAX;
+	int figures = 0;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct column *column = &table->columns[i];
+
+		if (!layout->widths[i])
+			continue;
+		if (column->drop &&
+		    (victim == COLUMNS_MAX || column->drop > table->columns[victim].drop))
+			victim = i;
+		if (!column->flexible && figures++)
+			last = i;
+	}
+	return victim != COLUMNS_MAX ? victim : last;
+}
+
 static void lay_out(const struct table *table, int width, struct layout *layout)
 {
 	int natural[COLUMNS_MAX], room = width + GAP - INDENT, grow;
@@ -148,12 +169,7 @@ static void lay_out(const struct table *table, int width, struct layout *layout)
 		room -= layout->widths[i] + GAP;
 	}
 	while (room < 0) {
-		victim = COLUMNS_MAX;
-		for (size_t i = 0; i < table->n_columns; i++)
-			if (layout->widths[i] && table->columns[i].drop &&
-			    (victim == COLUMNS_MAX ||
-			     table->columns[i].drop > table->columns[victim].drop))
-				victim = i;
+		victim = find_victim(table, layout);
 		if (victim == COLUMNS_MAX)
 			break;
 		room += layout->widths[victim] + GAP;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* log.c: messages on the terminal. */
 #include "log.h"
+#include "ascii.h"
 #include "escape.h"
 
 #include <stdarg.h>
@@ -23,17 +24,19 @@ bool log_shows(enum log_level level)
 /* One write per message, so that messages of several processes do not mix. */
 static void print_line(enum log_level level, const char *text)
 {
+	char *ascii = ascii_only() ? ascii_text(text) : NULL;
 	static const char *const prefix[] = {
 		"gcprof: error: ", "gcprof: warning: ", "gcprof: ", "gcprof: ", "gcprof: debug: "};
-	size_t size = strlen(prefix[level]) + strlen(text) + 2;
+	size_t size = strlen(prefix[level]) + strlen(text = ascii ? ascii : text) + 2;
 	char *line = malloc(size);
 
-	if (!line)
-		return;
-	snprintf(line, size, "%s%s\n", prefix[level], text);
-	fflush(stdout);
-	fwrite(line, 1, size - 1, stderr);
+	if (line) {
+		snprintf(line, size, "%s%s\n", prefix[level], text);
+		fflush(stdout);
+		fwrite(line, 1, size - 1, stderr);
+	}
 	free(line);
+	free(ascii);
 }
 
 void log_print(enum log_level level, const char *format, ...)

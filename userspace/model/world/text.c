@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../../util/ascii.h"
 #include "arena.h"
 
 struct range {
@@ -82,6 +83,11 @@ int character_width(uint32_t character)
 		{0x20000, 0x3fffd},
 	};
 
+	if (character >= 0x80 && ascii_only()) {
+		char ascii[ESCAPE_MAX];
+
+		return (int)ascii_character(character, ascii);
+	}
 	if (character < 0x300)
 		return 1;
 	if (in_ranges(character, combining, sizeof(combining) / sizeof(*combining)))
