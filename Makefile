@@ -79,7 +79,7 @@ GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
 # Libraries that are preloaded, one for each folder, and the files of each.
 AGENTS := malloc cpython jvm
-agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard $(if $(filter jvm,$(1)),,gc/agents/common/*.c) gc/agents/$(1)/*.c))
+agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/load/*.c $(if $(filter jvm,$(1)),,gc/agents/common/*.c) gc/agents/$(1)/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
@@ -230,11 +230,21 @@ $(foreach a,$(AGENTS),$(O)/gc/agents/$(a)/agent.o): ALL_CFLAGS += -fomit-frame-p
 	-falign-functions=64
 # Each has a provider of its own, whose names are not for the program; all are bound before it runs.
 # None is unloaded: HotSpot does that where an agent says that it cannot work.
+# The loader of any C library must accept them: see gc/agents/load/README.md. With one symbol that is
+# not weak ld looks at the C library.
 define agent_rule
-$(O)/libgcprof-$(1).so: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a $(O)/sources
+$(O)/gc/agents/$(1)/whole.o: $(call agent_objects,$(1)) $(O)/libgcprof-provider.a gc/agents/load/versions $(O)/sources
+	@mkdir -p $$(@D)
+	$$(Q)$$(LD) -r $(call agent_objects,$(1)) --whole-archive $(O)/libgcprof-provider.a -o $$@.tmp
+	$$(Q)objcopy --redefine-syms=gc/agents/load/versions $$@.tmp
+	$$(Q)nm -u -j $$@.tmp | grep -vE "__dso_handle|__errno_location" > $$@.undefined
+	$$(Q)objcopy --weaken-symbols=$$@.undefined --wildcard --localize-symbol='gcprof_*' $$@.tmp $$@
+	$$(Q)rm $$@.tmp $$@.undefined
+
+$(O)/libgcprof-$(1).so: $(O)/gc/agents/$(1)/whole.o
 	$$(call say,LINK)
-	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--exclude-libs,ALL $(call agent_objects,$(1)) \
-		$(O)/libgcprof-provider.a -lpthread -o $$@
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -shared -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs \
+		-Wl,--auxiliary=libdl.so.2 -Wl,--auxiliary=libpthread.so.0 $$< -o $$@
 endef
 $(foreach a,$(AGENTS),$(eval $(call agent_rule,$(a))))
 
@@ -447,4 +457,5 @@ uninstall:
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
 	$(Q)rm -rf $(DESTDIR)$(AGENT_DIR) $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
 
--include $(shell find $(O) -path $(O)/fresh -prune -o -name '*.d' -type f -print 2>/dev/null)
+# Roots of other machines are no part of the build.
+-include $(shell find $(O) -path $(O)/fresh -prune -o -path '*/debian11/root' -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* system.c: the only file of the provider that makes system calls. */
+/* Not by functions that are newer than version 2.17 of the C library. */
 #include "system.h"
 
+#include <linux/random.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +41,7 @@ uint64_t system_random(void)
 {
 	uint64_t value;
 
-	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) == (ssize_t)sizeof(value))
+	if (syscall(SYS_getrandom, &value, sizeof(value), GRND_NONBLOCK) == (long)sizeof(value))
 		return value;
 	return system_now() ^ ((uint64_t)getpid() << 40);
 }
@@ -64,7 +66,8 @@ uintptr_t system_stack_base(void)
 	void *stack;
 	size_t size;
 
-	if (base || getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes))
+	if (base || getpid() == syscall(SYS_gettid) ||
+	    pthread_getattr_np(pthread_self(), &attributes))
 		return base;
 	if (!pthread_attr_getstack(&attributes, &stack, &size))
 		base = (uintptr_t)stack + size;

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#pragma weak dladdr1 /* other C libraries lack it */
+
 /* Finds the function's code; NULL: none. A program that takes the address of a library's function
  * may have a stub under that name, with an undefined symbol: *is_stub. */
 static inline const void *definition(const char *name, bool *is_stub)
@@ -15,7 +17,7 @@ static inline const void *definition(const char *name, bool *is_stub)
 	void *found = dlsym(RTLD_DEFAULT, name), *symbol = NULL;
 	Dl_info info;
 
-	*is_stub = found && dladdr1(found, &info, &symbol, RTLD_DL_SYMENT) && symbol &&
+	*is_stub = found && dladdr1 && dladdr1(found, &info, &symbol, RTLD_DL_SYMENT) && symbol &&
 		   ((const Elf64_Sym *)symbol)->st_shndx == SHN_UNDEF;
 	return found;
 }

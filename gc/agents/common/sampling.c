@@ -11,12 +11,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/random.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kept.h"
 #include "live.h"
@@ -86,8 +88,8 @@ static int open_provider(const char *name, uint64_t ceiling)
 	options.version = GCPROF_VERSION;
 	if (ceiling && !getenv("GCPROF_CEILING"))
 		options.ceiling = ceiling;
-	if (!options.seed &&
-	    getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
+	if (!options.seed && syscall(SYS_getrandom, &options.seed, sizeof(options.seed),
+				     GRND_NONBLOCK) != sizeof(options.seed))
 		options.seed = 0;
 	err = err ? err : gcprof_open(&options, &provider);
 	err = err ? err : -pthread_key_create(&ending, thread_ends);

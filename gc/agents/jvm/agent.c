@@ -11,12 +11,13 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next ones */
 static struct jvmti *jvmti;                              /* with our events; NULL: none */
 static struct jvm *machine;
 
-static sem_t pause_ended;
+static uint32_t pauses_ended; /* atomic, a futex */
 
 /* --- events ---------------------------------------------------------------------------- */
 
@@ -50,7 +51,8 @@ static void gc_start(struct jvmti *env)
 static void gc_finish(struct jvmti *env)
 {
 	(void)env;
-	sem_post(&pause_ended);
+	__atomic_fetch_add(&pauses_ended, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &pauses_ended, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static void sample(struct jvmti *env, struct jni *jni, jvm_object thread, jvm_object object,
@@ -111,19 +113,13 @@ static int enter(void)
 /* Waits for the end of a pause; false: timeout. */
 static bool wait_for_pause(void)
 {
-	struct timespec until;
-	bool ended;
+	static uint32_t seen;
+	const struct timespec most = {.tv_nsec = IDLE_NS};
+	uint32_t before = seen;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += IDLE_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	ended = !sem_clockwait(&pause_ended, CLOCK_MONOTONIC, &until);
-	while (ended && !sem_trywait(&pause_ended))
-		;
-	return ended;
+	syscall(SYS_futex, &pauses_ended, FUTEX_WAIT_PRIVATE, seen, &most, NULL, 0);
+	seen = __atomic_load_n(&pauses_ended, __ATOMIC_ACQUIRE);
+	return seen != before;
 }
 
 /* Tells the recorder that asked for the agent, and the user, why there are no outcomes. */
@@ -211,7 +207,7 @@ static int start_thread(void)
 	pthread_attr_t attributes;
 	sigset_t all, before;
 	pthread_t thread;
-	int err = sem_init(&pause_ended, 0, 0) ? -errno : -pthread_attr_init(&attributes);
+	int err = -pthread_attr_init(&attributes);
 
 	if (err)
 		return err;

@@ -42,7 +42,8 @@ static const struct function {
 
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
 
-static __thread bool searching __attribute__((tls_model("initial-exec")));
+/* Volatile, since dlsym() is declared as a function that calls nothing of this file. */
+static __thread volatile bool searching __attribute__((tls_model("initial-exec")));
 
 /* Finds the functions in the libraries after the agent; if one is missing, the C library's stays.
  * Two threads may search concurrently; both find the same. */

@@ -17,7 +17,9 @@
 
 #define LOADED_NS UINT64_C(1000000000) /* a program has loaded its libraries by then */
 
-#define LINKER "ld-linux-x86-64.so.2"
+/* Of the C library that agents are for, and before version 2.33. */
+#define LINKER     "ld-linux-x86-64.so.2"
+#define LINKER_OLD "ld-2."
 
 int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
 			struct bytes version, struct bytes why)
@@ -78,7 +80,8 @@ static void look(struct store *store, const struct process *process, struct foun
 		found->unknown |= id && id != FILE_VDSO && !file;
 		if (store->agent->file && !strcmp(base, store->agent->file))
 			found->agent = file;
-		else if (!strcmp(base, LINKER))
+		else if (!strcmp(base, LINKER) ||
+			 !strncmp(base, LINKER_OLD, sizeof(LINKER_OLD) - 1))
 			found->linker = true;
 		else if (!strncmp(base, "ld-", 3))
 			found->other_linker = true;
@@ -108,8 +111,8 @@ static const char *reason(struct store *store, const struct process *process, bo
 	if (!found.agent && found.other_linker)
 		return "it has another C library than the agent";
 	if (!found.agent)
-		return found.linker ? "the agent was not loaded: LD_PRELOAD was changed, or the "
-				      "program is setuid"
+		return found.linker ? "the agent was not loaded: LD_PRELOAD was changed, the "
+				      "program is setuid, or the agent is not in its root"
 				    : "it is statically linked";
 	/* Only at the end: a program may report late, after its first allocations. */
 	if (!ended || !agent->runtime || !found.agent->provider)
