@@ -223,9 +223,11 @@ void recording_check_output(struct recording *recording);
 void recording_start_unwinder(struct recording *recording);
 void recording_connect_unwinder(struct recording *recording);
 
-/* Opens the requested agent, if any, unless the program would not run with it; warns if it will
- * sample nothing there. An exit code. */
-int recording_choose_agent(struct recording *recording, struct agent_verdict *verdict);
+/* Opens the requested agent, if any. An exit code. */
+int recording_open_agent(struct recording *recording);
+/* Closes it if the program would not run with it; warns if it will sample nothing there. */
+void recording_choose_agent(struct recording *recording, char *const *words,
+			    struct agent_verdict *verdict);
 /* The profile will name the programs without it. */
 void recording_expect_agent(struct recording *recording, const struct agent_verdict *verdict);
 

@@ -5,27 +5,34 @@
 #include "cmd_record.h"
 #include "util/log.h"
 
-int recording_choose_agent(struct recording *recording, struct agent_verdict *verdict)
+int recording_open_agent(struct recording *recording)
 {
 	const struct agent_kind *kind = recording->options.agent_kind;
 	struct problem problem;
 
+	return kind && agent_open(kind, &recording->user, &recording->agent, &problem)
+		       ? recording_fail(&problem)
+		       : 0;
+}
+
+void recording_choose_agent(struct recording *recording, char *const *words,
+			    struct agent_verdict *verdict)
+{
+	const struct agent_kind *kind = recording->options.agent_kind;
+
 	if (!kind)
-		return 0;
-	agent_judge_end(kind, verdict);
+		return;
+	agent_judge_end(kind, words, verdict);
 	if (verdict->harmful) {
 		log_warning("--agent %s: %s; it would not run with the agent, so it is started "
 			    "without it",
 			    agent_name(kind), verdict->why);
-		return 0;
-	}
-	if (verdict->useless)
+		agent_close(&recording->agent);
+	} else if (verdict->useless) {
 		log_warning("--agent %s: %s, so its own allocations are not sampled; those of "
 			    "programs that it starts may be",
 			    agent_name(kind), verdict->why);
-	return agent_open(kind, &recording->user, &recording->agent, &problem)
-		       ? recording_fail(&problem)
-		       : 0;
+	}
 }
 
 void recording_expect_agent(struct recording *recording, const struct agent_verdict *verdict)

@@ -61,15 +61,23 @@ static void read_library(void *context, const char *path, int fd)
 static void read_program(struct recording *recording, const char *path, bool runs,
 			 struct library_search *search)
 {
+	bool preloads = search->agent && agent_is_mapped(search->agent);
+	struct added_variable agent;
 	struct libraries *libraries;
-	int err = libraries_start(path, runs, &recording->user, recording->opener, recording->files,
-				  &libraries);
+	int err;
+
+	if (preloads)
+		agent_variable(search->agent, recording->agent.path, &agent);
+	err = libraries_start(path, runs, preloads ? &agent : NULL, &recording->user,
+			      recording->opener, recording->files, &libraries);
 
 	if (err)
 		log_verbose("%s: its libraries are unknown before it runs: %s", path,
 			    strerror(-err));
 	else
 		libraries_visit_all(libraries, read_library, search);
+	if (!err && libraries_refused(libraries))
+		agent_judge_refused(&search->verdict);
 	libraries_free(err ? NULL : libraries);
 }
 

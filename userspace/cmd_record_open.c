@@ -519,9 +519,11 @@ int recording_open(struct recording *recording, char **words)
 	struct library_search libraries = {.files = NULL};
 	int code = prepare(recording, words[0]), pidfd;
 
+	if (!code)
+		code = recording_open_agent(recording);
 	if (!code) {
 		recording_find_libraries(recording, words, &libraries);
-		code = recording_choose_agent(recording, &libraries.verdict);
+		recording_choose_agent(recording, words, &libraries.verdict);
 	}
 	if (!code)
 		code = start_child(recording, words);

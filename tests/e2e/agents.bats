@@ -72,6 +72,25 @@ is_explained() {
 	done
 }
 
+@test "programs without what agents need run" {
+	gcc prints.c -o prints
+	gcc -static prints.c -o fixed
+	gcc -fsanitize=address prints.c -o checked
+	cp prints other
+	chmod 755 . other
+	chmod u+s other
+	for program in prints fixed checked other; do
+		unchanged "./$program"
+		unchanged sh -c "./$program"
+	done
+	unchanged env -i ./prints
+	unchanged sh -c 'ulimit -v 20000; exec ./prints'
+	unchanged sh -c 'ulimit -s 64; exec ./prints'
+	unchanged sh -c 'ulimit -n 3; exec ./prints <&- >&- 2>&-'
+	LD_PRELOAD='' unchanged ./prints
+	LD_PRELOAD=$(realpath /lib/x86_64-linux-gnu/libm.so.6) unchanged ./prints
+}
+
 @test "threads with the smallest stacks allocate" {
 	gcc -pthread -x c - -o small <<-'C'
 		#include <limits.h>
@@ -97,6 +116,22 @@ is_explained() {
 	C
 	unchanged ./small
 	holds '.alloc.samples > 100'
+}
+
+@test "an agent that the dynamic linker of the program refuses is not preloaded" {
+	mkdir there
+	cp "$GCPROF" there/gcprof
+	gcc -shared -fPIC -x c - -o there/libmissing.so <<<'int missing;'
+	gcc -shared -fPIC -Wl,--no-as-needed -x c - -x none there/libmissing.so -o there/libgcprof-malloc.so <<<'int other;'
+	rm there/libmissing.so
+	chmod 755 . there
+	gcc prints.c -o prints
+	status=0
+	there/gcprof record --malloc -- ./prints >out 2>record.log || status=$?
+	same status "$status" 3
+	same output "$(cat out)" printed
+	grep -F 'the dynamic linker of prints does not load the agent' record.log
+	holds '.runtimes | any(.unsampled)'
 }
 
 # A directory that holds a program and the libraries that it needs, to which the others change.

@@ -123,3 +123,17 @@ survived() { # FUNCTION FROM TO
 	done
 	[ -n "$tried" ] || skip 'there are none'
 }
+
+@test "a program that may not read the agent is started without it" {
+	node --help | grep -q -- --experimental-permission || skip 'this Node.js has no such option'
+	echo 'console.log("printed")' >script.js
+	for where in argument environment; do
+		if [ $where = argument ]; then
+			record --agent node -- node --experimental-permission --allow-fs-read="$PWD/script.js" script.js
+		else
+			NODE_OPTIONS="--experimental-permission --allow-fs-read=$PWD/script.js" record --agent node -- node script.js
+		fi
+		same output "$(cat out)" printed
+		grep -F -- '--experimental-permission forbids it to read the agent' record.log
+	done
+}

@@ -257,7 +257,7 @@ static int each_library_of(const char *path, const struct invoker *user, struct 
 	int err;
 
 	CHECK_EQ(opener_create(false, &opener) | files_create(opener, &files), 0);
-	err = libraries_start(path, true, user, opener, files, &libraries);
+	err = libraries_start(path, true, NULL, user, opener, files, &libraries);
 	if (!err) {
 		err = libraries_visit_all(libraries, see, seen);
 		libraries_free(libraries);
@@ -303,7 +303,7 @@ TEST(libraries_of_a_program_and_of_a_script)
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	CHECK_EQ(opener_create(false, &opener) | files_create(opener, &files), 0);
-	CHECK_EQ(libraries_start("/bin/sh", true, &user, opener, files, &libraries), 0);
+	CHECK_EQ(libraries_start("/bin/sh", true, NULL, &user, opener, files, &libraries), 0);
 	libraries_free(libraries);
 	libraries_free(NULL);
 	/* The reader and the opener are there, and no one is who has ended. */

@@ -22,6 +22,7 @@ struct agent_kind {
 	uint32_t runtime;          /* the agent's runtime; RUNTIME_NONE: the C library */
 	const char *title;         /* the runtime's usual name */
 	const char *const *others; /* variables that give the runtime another allocator */
+	const char *denied; /* an option with which programs may not read the agent, or NULL */
 	/* Makes a running program load it; NULL: impossible. */
 	int (*attach)(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		      struct problem *problem);
@@ -69,7 +70,8 @@ static const struct agent_kind kinds[] = {
 	 .loading = &requiring,
 	 .runtime = RUNTIME_V8,
 	 .title = "Node.js",
-	 .others = no_others},
+	 .others = no_others,
+	 .denied = "--experimental-permission"},
 };
 
 const struct agent_kind *agent_find(const char *name)
@@ -221,9 +223,37 @@ void agent_judge(const struct agent_kind *kind, const struct file *file, const c
 		 allocator_name(allocator));
 }
 
-void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdict)
+void agent_judge_refused(struct agent_verdict *verdict)
+{
+	if (verdict->harmful)
+		return;
+	verdict->harmful = true;
+	snprintf(verdict->why, sizeof(verdict->why),
+		 "the dynamic linker of %s does not load the agent", verdict->program);
+}
+
+/* Whether the command, or what its environment adds to it, has the option. */
+static bool has_option(const struct agent_kind *kind, char *const *words)
+{
+	const char *more = getenv(kind->loading->variable);
+
+	if (!kind->denied)
+		return false;
+	while (*words && strncmp(*words, kind->denied, strlen(kind->denied)))
+		words++;
+	return *words || (more && strstr(more, kind->denied));
+}
+
+void agent_judge_end(const struct agent_kind *kind, char *const *words,
+		     struct agent_verdict *verdict)
 {
 	const char *const *variable = kind->others;
+
+	if (has_option(kind, words)) {
+		verdict->harmful = true;
+		snprintf(verdict->why, sizeof(verdict->why), "%s forbids it to read the agent",
+			 kind->denied);
+	}
 
 	/* Nothing is known about a file that could not be read. */
 	if (kind->runtime == RUNTIME_NONE || verdict->why[0] || !verdict->program[0])

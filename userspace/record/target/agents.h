@@ -72,7 +72,11 @@ struct agent_verdict {
 void agent_judge(const struct agent_kind *kind, const struct file *file, const char *path,
 		 struct agent_verdict *verdict);
 
-/* To be called after the last of them. */
-void agent_judge_end(const struct agent_kind *kind, struct agent_verdict *verdict);
+/* The program's dynamic linker refused the agent. */
+void agent_judge_refused(struct agent_verdict *verdict);
+
+/* To be called after the last of them. `words`: the command. */
+void agent_judge_end(const struct agent_kind *kind, char *const *words,
+		     struct agent_verdict *verdict);
 
 #endif

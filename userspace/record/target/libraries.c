@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agents.h"
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
 #include "../../runtimes/runtime.h"
@@ -49,16 +50,26 @@ static int script_interpreter(int fd, char path[PATH_MAX])
 	return 1;
 }
 
-static _Noreturn void linker_run(const char *linker, const char *program, int output,
-				 const struct invoker *user)
+struct libraries {
+	struct opener *opener;
+	struct invoker user;
+	char program[PATH_MAX]; /* the file that is run, not a script */
+	pid_t linker;           /* running; 0: none */
+	int output;             /* its output; -1: none */
+	bool refused;           /* it did not preload this: */
+	struct added_variable preload;
+};
+
+static _Noreturn void linker_run(const char *linker, const struct libraries *libraries, int output)
 {
 	int null = open("/dev/null", O_RDWR);
 
 	priority_restore();
-	if (invoker_become(user) || null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 ||
-	    dup2(output, 1) < 0)
+	if (invoker_become(&libraries->user) || null < 0 || dup2(null, 0) < 0 ||
+	    dup2(null, 2) < 0 || dup2(output, 1) < 0 ||
+	    (libraries->preload.name && target_add_variable(&libraries->preload)))
 		_exit(127);
-	execl(linker, linker, "--list", program, (char *)NULL);
+	execl(linker, linker, "--list", libraries->program, (char *)NULL);
 	_exit(127);
 }
 
@@ -86,15 +97,7 @@ static int read_bounded(int fd, struct buffer *text)
 	return -E2BIG;
 }
 
-struct libraries {
-	struct opener *opener;
-	struct invoker user;
-	char program[PATH_MAX]; /* the file that is run, not a script */
-	pid_t linker;           /* running; 0: none */
-	int output;             /* its output; -1: none */
-};
-
-static int start_linker(struct libraries *libraries, const char *linker, const struct invoker *user)
+static int start_linker(struct libraries *libraries, const char *linker)
 {
 	int output[2], err = 0;
 
@@ -102,7 +105,7 @@ static int start_linker(struct libraries *libraries, const char *linker, const s
 		return -errno;
 	libraries->linker = fork();
 	if (libraries->linker == 0)
-		linker_run(linker, libraries->program, output[1], user);
+		linker_run(linker, libraries, output[1]);
 	if (libraries->linker < 0) {
 		err = -errno;
 		libraries->linker = 0;
@@ -112,13 +115,17 @@ static int start_linker(struct libraries *libraries, const char *linker, const s
 	return err;
 }
 
-static void end_linker(struct libraries *libraries, bool at_once)
+/* Whether it succeeded. */
+static bool end_linker(struct libraries *libraries, bool at_once)
 {
+	int status = 0;
+
 	if (libraries->linker && at_once)
 		kill(libraries->linker, SIGKILL);
-	while (libraries->linker && waitpid(libraries->linker, NULL, 0) < 0 && errno == EINTR)
+	while (libraries->linker && waitpid(libraries->linker, &status, 0) < 0 && errno == EINTR)
 		;
 	libraries->linker = 0;
+	return !status;
 }
 
 /* The linker's output is under the control of the user's program. */
@@ -148,7 +155,9 @@ static void visit_lines(struct libraries *libraries, char *text, libraries_visit
 		if (!end)
 			continue;
 		*end = '\0';
-		if (strchr(path, '/')) /* the vDSO has none */
+		if (!strcmp(path, libraries->preload.text))
+			libraries->refused = false;
+		else if (strchr(path, '/')) /* the vDSO has none */
 			visit_file(libraries, path, visit, context);
 	}
 }
@@ -173,8 +182,9 @@ static int find_program(struct libraries *libraries)
 	return -ELOOP;
 }
 
-int libraries_start(const char *path, bool runs, const struct invoker *user, struct opener *opener,
-		    struct files *files, struct libraries **out)
+int libraries_start(const char *path, bool runs, const struct added_variable *preload,
+		    const struct invoker *user, struct opener *opener, struct files *files,
+		    struct libraries **out)
 {
 	struct libraries *libraries = calloc(1, sizeof(*libraries));
 	const struct file *file;
@@ -187,13 +197,15 @@ int libraries_start(const char *path, bool runs, const struct invoker *user, str
 	libraries->output = -1;
 	if (strlen(path) >= sizeof(libraries->program))
 		goto out;
+	if (preload)
+		libraries->preload = *preload;
 	strcpy(libraries->program, path);
 	err = fd = find_program(libraries);
 	if (fd < 0)
 		goto out;
 	file = files_read(files, fd);
 	err = file && runs && file->state == FILE_KNOWN && file->facts.interpreter[0]
-		      ? start_linker(libraries, file->facts.interpreter, user)
+		      ? start_linker(libraries, file->facts.interpreter)
 		      : 0;
 out:
 	if (fd >= 0)
@@ -238,17 +250,25 @@ static void visit_runtimes(struct libraries *libraries, libraries_visit *visit, 
 int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context)
 {
 	struct buffer text = {0};
+	bool succeeded;
 	int err = 0;
 
 	visit_file(libraries, libraries->program, visit, context);
 	visit_runtimes(libraries, visit, context);
 	if (libraries->output >= 0)
 		err = read_bounded(libraries->output, &text);
-	end_linker(libraries, err != 0);
+	succeeded = end_linker(libraries, err != 0);
+	libraries->refused = libraries->preload.name && libraries->output >= 0 && !err;
 	if (buffer_append(&text, "", 1) == 0)
 		visit_lines(libraries, text.data, visit, context);
+	libraries->refused |= !err && !succeeded && libraries->preload.name;
 	buffer_free(&text);
 	return err;
+}
+
+bool libraries_refused(const struct libraries *libraries)
+{
+	return libraries->refused;
 }
 
 void libraries_free(struct libraries *libraries)

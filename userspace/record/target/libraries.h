@@ -15,11 +15,13 @@ struct libraries;
 /*
  * Runs the dynamic linker of the program at `path` (for a script: of its interpreter) in a child,
  * as `user`, if `runs`: the program is to be run, because its file says which linker that is.
- * Otherwise only libraries beside the program are found. `opener` opens regular files only, with
+ * Otherwise only libraries beside the program are found. The linker also preloads the library
+ * `preload`, if not NULL; that one is not visited. `opener` opens regular files only, with
  * this user's rights; `files` reads the program. Both are borrowed.
  */
-int libraries_start(const char *path, bool runs, const struct invoker *user, struct opener *opener,
-		    struct files *files, struct libraries **out);
+int libraries_start(const char *path, bool runs, const struct added_variable *preload,
+		    const struct invoker *user, struct opener *opener, struct files *files,
+		    struct libraries **out);
 
 /*
  * To be called once. Waits briefly for the linker, and calls `visit` for the program and every
@@ -27,6 +29,9 @@ int libraries_start(const char *path, bool runs, const struct invoker *user, str
  * was found.
  */
 int libraries_visit_all(struct libraries *libraries, libraries_visit *visit, void *context);
+
+/* After the visit: whether the linker refused `preload`, or the program with it. */
+bool libraries_refused(const struct libraries *libraries);
 
 /* Ends the linker if it still runs. NULL is allowed. */
 void libraries_free(struct libraries *libraries);

@@ -122,7 +122,7 @@ static int set_number(const char *name, uint64_t value)
 	return setenv(name, text, 1) ? -errno : 0;
 }
 
-static int add_variable(const struct added_variable *added)
+int target_add_variable(const struct added_variable *added)
 {
 	const char *others = getenv(added->name), *text = added->text;
 	bool alone = !others || !*others;
@@ -135,6 +135,17 @@ static int add_variable(const struct added_variable *added)
 	err = setenv(added->name, alone ? text : joined, 1) ? -errno : 0;
 	free(joined);
 	return err;
+}
+
+/* Adds what makes programs load an agent. The address sanitizer ends programs in which it is not
+ * the first library, unless this is allowed; with an agent before it, it still has all calls. */
+static int add_agent(const struct added_variable *added)
+{
+	const struct added_variable allowed = {
+		.name = "ASAN_OPTIONS", .separator = ":", .text = "verify_asan_link_order=0"};
+	int err = target_add_variable(added);
+
+	return err || strcmp(added->name, "LD_PRELOAD") ? err : target_add_variable(&allowed);
 }
 
 static int child_prepare(const struct target_setup *setup)
@@ -152,7 +163,7 @@ static int child_prepare(const struct target_setup *setup)
 	if (!err)
 		err = set_number("GCPROF_RECORD", 1);
 	if (!err && setup->added)
-		err = add_variable(setup->added);
+		err = add_agent(setup->added);
 	if (!err && setup->each_collection)
 		err = set_number("GCPROF_GC_CEILING", 0);
 	return err;

@@ -44,6 +44,9 @@ int target_start(const struct target_setup *setup, struct target **out, struct p
 pid_t target_pid(const struct target *target);
 int target_pidfd(const struct target *target); /* owned by the target */
 
+/* Adds to a variable of this process's environment. 0 or a negative errno. */
+int target_add_variable(const struct added_variable *added);
+
 /*
  * Releases it. 0 once exec succeeded, else the negative errno of the child's failure. Calls
  * `stopped`, if not NULL, after exec and before the program's first instruction, if the kernel
