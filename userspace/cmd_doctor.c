@@ -110,7 +110,7 @@ static void print_streams(const struct diagnosis *diagnosis)
 				  : trial->together
 					  ? "stream works; a file's probes are attached together"
 					  : "stream works; probes are attached one by one, "
-					    "which takes longer (Linux 6.6: together)";
+					    "which takes longer (Linux 6.10: together)";
 
 		if (is_tried(trial, stream))
 			print_row(state->attached ? "ok" : "fails",

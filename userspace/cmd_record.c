@@ -294,7 +294,7 @@ static void drop_capabilities(struct recording *recording)
 	int err;
 
 	/*
-	 * Before Linux 6.6 probes are perf events, and 6.1 refuses new ones without these
+	 * Before Linux 6.10 probes are perf events, and 6.1 refuses new ones without these
 	 * rights.
 	 */
 	if (!attach_multi_supported()) {

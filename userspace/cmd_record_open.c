@@ -238,12 +238,15 @@ static void search_file(void *context, const char *path, int fd)
 {
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
+	const struct probe_target target = {recording->first.process,
+					    (uint32_t)target_pid(recording->target)};
 	struct file *file = files_read(recording->files, fd);
 	struct problem problem = {""};
 	int sites = 0;
 
 	if (file && file->state == FILE_KNOWN)
-		sites = attach_file_now(session_probes(recording->session), file, &problem);
+		sites = attach_file_now(session_probes(recording->session), file, &target,
+					&problem);
 	if (file && !search->runtime[0])
 		runtime_describe(&file->facts.runtime, search->runtime);
 	search->probed |= sites > 0 && !runtime_get(file->facts.runtime.runtime);
@@ -347,7 +350,7 @@ int recording_open_session(struct recording *recording, pid_t maps_of)
 		return recording_fail(&recording->loading.problem);
 	log_verbose("probes: %s", attach_multi_supported()
 					  ? "all places of a file have one link"
-					  : "each place is a perf event (before Linux 6.6)");
+					  : "each place is a perf event (before Linux 6.10)");
 	if (session_attach(recording->session, &recording->options, &problem))
 		return recording_fail(&problem);
 	recording_step(recording, "tracepoints and timers attached");

@@ -125,7 +125,7 @@ latency() {
 	needs_nobody_else same 'requests' "$(requests "$churn")" "$before"
 }
 
-# As before Linux 6.6: what the kernels of tools/kernels do, and this one can do, too.
+# As before Linux 6.10: what the kernels of tools/kernels do, and this one can do, too.
 @test "probes that are attached one by one tell the same" {
 	need_root
 	GCPROF_TEST_PROBES_ONE_BY_ONE=1 record -v -R 64K -- "$WORKLOADS/known" --burn-ms 0 --calls 0

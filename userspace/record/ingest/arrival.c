@@ -31,9 +31,11 @@ struct waiting {
  * recorder (joins.h). Names that it created then, or while it was not recorded, are only in its
  * table.
  */
-static bool ran_before(const struct file *file, const struct event_mmap *event)
+static bool ran_before(const struct arrival *arrival, const struct file *file,
+		       const struct event_mmap *event)
 {
-	return !file || event->header.time < file->attached;
+	return !file || event->header.time < attach_since(session_probes(arrival->session), file,
+							  event->header.process);
 }
 
 void arrival_joined(void *context, const struct event_mmap *event, uint64_t address,
@@ -44,7 +46,7 @@ void arrival_joined(void *context, const struct event_mmap *event, uint64_t addr
 	const struct file *file =
 		files_find(arrival->files, event->major, event->minor, event->inode);
 	uint8_t provider = file ? file->provider : 0;
-	bool before = ran_before(file, event);
+	bool before = ran_before(arrival, file, event);
 	int err = answer->err;
 
 	if (process && before)
@@ -66,7 +68,7 @@ static void join(struct arrival *arrival, struct process *process, const struct 
 			  &address))
 		return;
 	result = control_mapped(arrival->control, event, address);
-	if (result == 1 && ran_before(file, event))
+	if (result == 1 && ran_before(arrival, file, event))
 		joins_begin(process, file->provider);
 	if (result < 0)
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
@@ -76,19 +78,13 @@ static void join(struct arrival *arrival, struct process *process, const struct 
 static void make_room(struct arrival *arrival)
 {
 	struct map *used = map_create(sizeof(uint32_t));
-	struct buffer unused = {0};
+	size_t unused = 0;
 
 	if (used && !processes_files(arrival->processes, used))
-		files_detach(arrival->files, used, &unused);
-	if (unused.size) {
-		attach_detach(session_probes(arrival->session),
-			      (const uint32_t *)(void *)unused.data,
-			      unused.size / sizeof(uint32_t));
+		unused = attach_make_room(session_probes(arrival->session), used);
+	if (unused)
 		log_verbose("probes of %zu file%s that no process has mapped any more are detached",
-			    unused.size / sizeof(uint32_t),
-			    plural(unused.size / sizeof(uint32_t), "[|s]").text);
-	}
-	buffer_free(&unused);
+			    unused, plural(unused, "[|s]").text);
 	map_free(used);
 }
 
@@ -108,15 +104,23 @@ static void fail(struct arrival *arrival, const struct problem *problem)
 	counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 }
 
-/* False: its probes are being attached, or wait for room, which programs free when they end. */
-static bool attach(struct arrival *arrival, struct file *file, const struct event_mmap *event,
-		   uint64_t until)
+static struct probe_target probe_target(const struct process *process)
 {
-	struct problem problem;
-	int err = attach_file(session_probes(arrival->session), file, &problem);
+	return (struct probe_target){(uint32_t)process->id, process->proc_pid};
+}
 
+/* False: its probes are being attached, or wait for room, which programs free when they end. */
+static bool attach(struct arrival *arrival, struct file *file, const struct process *process,
+		   const struct event_mmap *event, uint64_t until)
+{
+	const struct probe_target target = probe_target(process);
+	struct problem problem;
+	int err;
+
+	if (process->end != PROCESS_RUNS || !process->proc_pid)
+		return true;
+	err = attach_file(session_probes(arrival->session), file, &target, &problem);
 	if ((err > 0 || err == -E2BIG) && wait(arrival, event, until)) {
-		file->tried = err > 0;
 		arrival->crowded |= err < 0;
 		return false;
 	}
@@ -127,19 +131,34 @@ static bool attach(struct arrival *arrival, struct file *file, const struct even
 	return true;
 }
 
+/* A program has run without its probes until now. */
+static void add_unprobed(struct arrival *arrival, struct process *process, uint64_t from,
+			 uint64_t until)
+{
+	from = from > process->unprobed ? from : process->unprobed;
+	until = until < process->end ? until : process->end;
+	if (until <= from)
+		return;
+	process->unprobed = until;
+	arrival->unprobed_ns += until - from;
+}
+
 /* Attaching a file has ended or takes too long. True if mappings that wait for it can continue. */
 static bool ended(struct arrival *arrival, const struct attach_result *result)
 {
 	const struct runtime_facts *runtime;
+	struct process *process = processes_find(arrival->processes, result->process);
 
 	if (result->sites == -EBUSY || result->sites == -ETIME) {
 		if (result->problem.text[0])
 			log_escaped(LOG_WARNING, result->problem.text);
 		return false;
 	}
-	if (result->sites < 0)
+	if (result->sites < 0 && result->sites != -ESRCH)
 		fail(arrival, &result->problem);
-	if (result->sites <= 0)
+	if (result->sites > 0 && !result->file && process)
+		add_unprobed(arrival, process, process->begin, clock_now());
+	if (result->sites <= 0 || !result->file)
 		return true;
 	runtime = &result->file->facts.runtime;
 	arrival->attached = true;
@@ -163,17 +182,6 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
-static void add_unprobed(struct arrival *arrival, struct process *process, uint64_t from,
-			 uint64_t until)
-{
-	from = from > process->unprobed ? from : process->unprobed;
-	until = until < process->end ? until : process->end;
-	if (until <= from)
-		return;
-	process->unprobed = until;
-	arrival->unprobed_ns += until - from;
-}
-
 void arrival_renamed(void *context, struct process *process, const struct event_comm *event)
 {
 	char name[sizeof(event->name) + 1] = "";
@@ -191,9 +199,11 @@ static void count_unprobed(struct arrival *arrival, struct process *process,
 			   const struct file *file, const struct event_mmap *event)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
-	uint64_t from = event->header.time, until = file->attached;
+	uint64_t from = event->header.time;
+	uint64_t until =
+		attach_since(session_probes(arrival->session), file, event->header.process);
 
-	if (!until || until == ATTACHING || from <= process->begin)
+	if (!until || from <= process->begin)
 		return;
 	if (runtime && runtime->last_thread) {
 		process->unready = until;
@@ -207,11 +217,14 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 {
 	struct process *process = processes_find(arrival->processes, event->header.process);
 	struct runtime_facts facts;
+	uint64_t since;
 
-	if (process)
-		unwinder_remap(arrival->unwinder, process);
-	if (!attach(arrival, file, event, until) || !process)
+	if (!process)
 		return;
+	unwinder_remap(arrival->unwinder, process);
+	if (!attach(arrival, file, process, event, until))
+		return;
+	since = attach_since(session_probes(arrival->session), file, event->header.process);
 	count_unprobed(arrival, process, file, event);
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->runtime[0])
@@ -221,7 +234,7 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	facts = file->facts.runtime;
 	facts.is_unprepared = event->header.time <= process->begin ||
 			      !switches_write(arrival->switches);
-	facts.reports = file->attached > event->header.time ? file->attached : event->header.time;
+	facts.reports = since > event->header.time ? since : event->header.time;
 	if (facts.runtime && arrival->flow && flow_runtime(arrival->flow, event, &facts))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);
@@ -241,6 +254,30 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (process && event->header.time > process->begin)
 		switches_mapping(arrival->switches, file, event);
 	mapped(context, file, event, clock_now() + WAIT_NS);
+}
+
+void arrival_forked(struct arrival *arrival, const struct process *child)
+{
+	const struct probe_target target = probe_target(child);
+
+	if (child->proc_pid &&
+	    attach_forked(session_probes(arrival->session), child->parent, &target) < 0)
+		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
+}
+
+void arrival_left(struct arrival *arrival, const struct process *ended)
+{
+	struct process *process = processes_find(arrival->processes, (uint32_t)ended->id);
+
+	if (attach_ended(session_probes(arrival->session), (uint32_t)ended->id) && process)
+		add_unprobed(arrival, process, process->begin, process->end);
+}
+
+void arrival_thread_ended(struct arrival *arrival, const struct process *process, uint32_t thread)
+{
+	const struct probe_target target = probe_target(process);
+
+	attach_thread_ended(session_probes(arrival->session), &target, thread);
 }
 
 /* Continues with all waiting mappings that can. */

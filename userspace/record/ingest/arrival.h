@@ -40,6 +40,10 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 
 /* A thread changed its name: world_subscriber.renames. */
 void arrival_renamed(void *context, struct process *process, const struct event_comm *event);
+/* A process was forked, or has ended; or one of its threads has and it has not. */
+void arrival_forked(struct arrival *arrival, const struct process *child);
+void arrival_left(struct arrival *arrival, const struct process *process);
+void arrival_thread_ended(struct arrival *arrival, const struct process *process, uint32_t thread);
 
 /* Continues with mappings whose file was or may be attached. `last`: they wait no longer. */
 void arrival_turn(struct arrival *arrival, bool last);

@@ -115,10 +115,10 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 
 static void forget_process(void *context, const struct process *process)
 {
-	const struct drain *drain = context;
-
+	struct drain *drain = context;
 	const uint32_t index = (uint32_t)process->id;
 
+	arrival_left(&drain->arrival, process);
 	store_meet_end(drain->parts.store, process->id);
 	if (drain->parts.control)
 		control_forget(drain->parts.control, process->id, UINT64_MAX);
@@ -137,9 +137,10 @@ static void drop_process(void *context, const struct process *process)
 
 static void fork_process(void *context, struct process *child, uint32_t parent_pid)
 {
-	const struct drain *drain = context;
+	struct drain *drain = context;
 
 	(void)parent_pid;
+	arrival_forked(&drain->arrival, child);
 	if (drain->parts.control && control_forked(drain->parts.control, child))
 		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
 }
@@ -152,6 +153,13 @@ static void execute_program(void *context, struct process *process, uint64_t tim
 		control_forget(drain->parts.control, process->id, time);
 }
 
+static void end_thread(void *context, const struct process *process, uint32_t tid)
+{
+	struct drain *drain = context;
+
+	arrival_thread_ended(&drain->arrival, process, tid);
+}
+
 static void subscribe(struct drain *drain)
 {
 	const struct world_subscriber subscriber = {
@@ -160,6 +168,7 @@ static void subscribe(struct drain *drain)
 		.execs = execute_program,
 		.maps = map_file,
 		.ends = forget_process,
+		.thread_ends = end_thread,
 		.drops = drop_process,
 	};
 

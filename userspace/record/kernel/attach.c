@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attach.c: attaches the probe program to files, each file once, in a separate process. */
+/* attach.c: attaches the probe program to files in processes, in a separate process. */
 #include "attach.h"
 
 #include <bpf/bpf.h>
@@ -13,62 +13,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "../../reader/worker.h"
 #include "../../util/log.h"
-#include "../../util/map.h"
 #include "../machine/capabilities.h"
 #include "../machine/clock.h"
-#include "../../util/proc_file.h"
 #include "attacher.h"
-#include "locked.h"
+#include "obstacles.h"
+#include "probe_links.h"
+#include "probe_places.h"
 
 #define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
-#define CHECK_NS      UINT64_C(150000000)   /* between two checks for obstacles */
-#define BUSY_NS       UINT64_C(1000000000) /* time that a program is in the way, before a message */
+#define RETRY_NS      UINT64_C(200000000)   /* to the next try */
+#define UNUSED_NS     UINT64_C(1000000000)  /* since it was mapped last: its places may be freed */
 
-enum { NOP = 0x90, POLL_MS = 20, NAMED_MAX = 4 };
+enum { POLL_MS = 20, TRIES_MAX = 50 };
 
-/* The program may be waiting for a file whose server does not answer, and cannot end before
- * that. */
-#define END_IT                                                                                 \
-	"End it (kill -KILL), and the FUSE server whose answer it waits for, if there is one " \
-	"(/sys/fs/fuse/connections/*/abort): "
-
-/* Data of a file, at its first place. */
-struct attachment {
-	uint32_t count;    /* places; 0: not a file's first place */
-	uint64_t user;     /* owner of the file */
-	struct file *file; /* being attached; NULL: attached */
-};
+enum request { REQUEST_NONE, REQUEST_ATTACH, REQUEST_DETACH, REQUEST_SETTLE };
 
 struct attach {
-	int program, places;     /* descriptors */
+	int program;             /* descriptor */
 	struct bpf_link *locked; /* an iterator over programs with locked memory maps */
 	bool multi;
 	struct worker *attacher;
-	uint64_t began;                /* begin of its request; 0: none */
-	bool late;                     /* it takes too long, and a message said so */
-	uint32_t suspects[LOCKED_MAX]; /* locked at each check since then */
-	size_t n_suspects;
-	uint64_t next_check; /* ns */
+	enum request request; /* in progress */
+	uint32_t current;     /* the link that it attaches */
+	struct obstacles obstacles;
 	uint64_t deaths;
-	uint32_t obstacle;       /* the last program in the way; 0: none */
-	uint64_t obstacle_since; /* ns; 0: a message has named it */
-	uint32_t n_places;       /* used in the map */
-	uint32_t n_providers;
-	unsigned count[PROBES];
-	struct map *used; /* owner of files to the number of their places */
 	uint64_t latest;
-	bool in_use[PROBE_PLACES_MAX];
-	struct attachment attachments[PROBE_PLACES_MAX];
-	uint32_t queue[PROBE_PLACES_MAX]; /* first places of pending files, a circular buffer */
-	size_t queue_from, queued;
-	uint32_t detaching[PROBE_PLACES_MAX]; /* first places of files */
-	size_t n_detaching;
-	bool detaches; /* that is the current request */
+	struct probe_places *places;
+	struct probe_links *links;
+	size_t n_sent;                      /* links to be removed that are in the request */
+	uint32_t leaving[PROBE_PLACES_MAX]; /* files to be forgotten, by first place */
+	size_t n_leaving;
 };
 
 bool attach_multi_supported(void)
@@ -80,7 +60,7 @@ bool attach_multi_supported(void)
 		return false;
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		return false;
-	return major > 6 || (major == 6 && minor >= 6);
+	return major > 6 || (major == 6 && minor >= 10);
 }
 
 void attach_prepare(struct bpf_program *program, bool multi)
@@ -97,10 +77,11 @@ int attach_create(bool multi, struct attach **out)
 
 	if (!err) {
 		attach->multi = multi;
-		attach->used = map_create(sizeof(uint64_t));
 		worker_lend(attach->attacher, capabilities_lend);
-		err = attach->used ? worker_prepare(attach->attacher) : -ENOMEM;
+		err = probe_places_create(&attach->places);
 	}
+	err = err ? err : probe_links_create(&attach->links);
+	err = err ? err : worker_prepare(attach->attacher);
 	if (err)
 		attach_free(attach);
 	else
@@ -112,261 +93,174 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 		 const struct bpf_program *locked)
 {
 	attach->program = bpf_program__fd(program);
-	attach->places = places;
+	probe_places_begin(attach->places, places);
 	attach->locked = bpf_program__attach_iter(locked, NULL);
-	return attach->locked ? 0 : -errno;
-}
-
-/* --- places ------------------------------------------------------------------------------- */
-
-/* The first of `count` consecutive free places; PROBE_PLACES_MAX: none. */
-static uint32_t find_room(const struct attach *attach, uint32_t count)
-{
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < PROBE_PLACES_MAX && i - first < count; i++)
-		if (attach->in_use[i])
-			first = i + 1;
-	return first + count <= PROBE_PLACES_MAX ? first : PROBE_PLACES_MAX;
-}
-
-/* Writes the argument locations for the kernel side. */
-static int put_places(struct attach *attach, const struct file *file, uint32_t first)
-{
-	for (uint32_t i = 0; i < file->facts.n_sites; i++) {
-		uint32_t key = first + i;
-		struct probe_place place = file->sites[i].place;
-		int err;
-
-		place.provider = file->provider;
-		err = bpf_map_update_elem(attach->places, &key, &place, BPF_ANY);
-		if (err)
-			return err;
-	}
+	if (!attach->locked)
+		return -errno;
+	attach->obstacles.iterator = bpf_link__fd(attach->locked);
 	return 0;
 }
 
-/* Probes being removed may still fire, in addition to those that replace them. */
-static void silence_places(const struct attach *attach, uint32_t first)
+/* --- links -------------------------------------------------------------------------------- */
+
+static struct probe_link *link_at(const struct attach *attach, uint32_t number)
 {
-	const struct probe_place silent = {.probe = UINT32_MAX};
-
-	for (uint32_t i = 0; i < attach->attachments[first].count; i++) {
-		uint32_t key = first + i;
-
-		(void)bpf_map_update_elem(attach->places, &key, &silent, BPF_ANY);
-	}
+	return probe_links_at(attach->links, number);
 }
 
-/* Places that the owner of a file may still use: a quarter in all, if not root. */
-static uint32_t places_left(struct attach *attach, const struct file *file, uint64_t **used)
+/* The user of a process, as the kernel tells it; 0 if it is gone. */
+static uint64_t user_of(uint32_t pid)
 {
-	uint64_t user = file->user;
-	uint32_t all = PROBE_PLACES_MAX - attach->n_places, share = PROBE_PLACES_MAX / 4;
+	char path[32];
+	struct stat st;
 
-	*used = map_put(attach->used, &user, NULL);
-	if (!*used || !user)
-		return all;
-	share = **used < share ? share - (uint32_t) * *used : 0;
-	return share < all ? share : all;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return stat(path, &st) ? 0 : st.st_uid;
 }
 
-static int take_places(struct attach *attach, struct file *file)
+static int add_link(struct attach *attach, const struct probe_target *target, uint32_t first,
+		    struct file *file)
 {
-	uint32_t count = file->facts.n_sites, first = find_room(attach, count);
-	uint64_t *used;
-	int err;
+	const struct probe_link link = {
+		.first = first,
+		.process = target->process,
+		.pid = target->pid,
+		.user = user_of(target->pid),
+		.file = file,
+	};
 
-	if (count > places_left(attach, file, &used) || first == PROBE_PLACES_MAX)
-		return -E2BIG;
-	file->provider = (uint8_t)(attach->n_providers++ % PROVIDERS_MAX + 1);
-	err = put_places(attach, file, first);
-	if (err)
-		return err;
-	attach->attachments[first] = (struct attachment){count, file->user, file};
-	memset(&attach->in_use[first], true, count);
-	attach->n_places += count;
-	if (used)
-		*used += count;
-	file->first_place = first;
-	return 0;
-}
-
-static void free_places(struct attach *attach, uint32_t first)
-{
-	struct attachment *attachment = &attach->attachments[first];
-	uint64_t *used = map_get(attach->used, &attachment->user);
-
-	memset(&attach->in_use[first], false, attachment->count);
-	attach->n_places -= attachment->count;
-	if (used)
-		*used -= attachment->count;
-	attachment->count = 0;
-}
-
-/* A runtime's place counts as a probe of ours. */
-static void count_site(struct attach *attach, const struct probe_place *place)
-{
-	const struct runtime *runtime;
-
-	if (place->probe != PROBE_PLACE) {
-		attach->count[place->probe]++;
-		return;
-	}
-	runtime = runtime_get(place->runtime);
-	attach->count[PROBE_sample] += runtime->places[place->place].report == PLACE_SAMPLE;
-	attach->count[PROBE_gc_begin] += runtime->places[place->place].report == PLACE_PAUSE_BEGIN;
-	attach->count[PROBE_gc_end] += runtime->places[place->place].report == PLACE_PAUSE_END;
+	return probe_links_add(attach->links, &link);
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
 
-static void set_site(struct attacher_site *out, const struct probe_site *site)
+static int send(struct attach *attach, struct worker_order *order)
 {
-	*out = (struct attacher_site){.offset = site->offset,
-				      .semaphore = site->semaphore,
-				      .code = {NOP},
-				      .code_size = 1};
-	if (site->place.probe != PROBE_PLACE)
-		return;
-	memcpy(out->code, site->code, sizeof(out->code));
-	out->code_size = sizeof(out->code);
+	order->cpu_ns = order->wall_ns = UINT64_MAX;
+	order->answer_max = sizeof(struct attacher_answer);
+	obstacles_begin(&attach->obstacles);
+	return worker_start(attach->attacher, order);
 }
 
-static int send_file(struct attach *attach, const struct file *file)
+static int send_link(struct attach *attach, uint32_t number)
 {
 	static struct attacher_file request;
+	const struct probe_link *link = link_at(attach, number);
+	const struct probed *file = probe_places_at(attach->places, link->first);
 	const int fds[] = {
 		[ATTACHER_PROGRAM] = attach->program,
 		[ATTACHER_FILE] = file->fd,
-		[ATTACHER_LOCKED] = bpf_link__fd(attach->locked),
+		[ATTACHER_LOCKED] = attach->obstacles.iterator,
 	};
-	const struct worker_order order = {
+	struct worker_order order = {
 		.kind = ATTACHER_ATTACH,
 		.data = &request,
 		.size = offsetof(struct attacher_file, sites) +
-			file->facts.n_sites * sizeof(request.sites[0]),
+			file->count * sizeof(request.sites[0]),
 		.fds = fds,
 		.n_fds = sizeof(fds) / sizeof(*fds),
-		.cpu_ns = UINT64_MAX,
-		.wall_ns = UINT64_MAX,
-		.answer_max = sizeof(struct attacher_answer),
 	};
 
-	request = (struct attacher_file){.first = file->first_place,
-					 .count = file->facts.n_sites,
-					 .together = attach->multi};
-	for (uint32_t i = 0; i < file->facts.n_sites; i++)
-		set_site(&request.sites[i], &file->sites[i]);
-	return worker_start(attach->attacher, &order);
-}
-
-/* Detaches these files; none: all files. */
-static int send_detach(struct attach *attach, const uint32_t *first_places, size_t n)
-{
-	const struct worker_order order = {
-		.kind = ATTACHER_DETACH,
-		.data = first_places,
-		.size = n * sizeof(*first_places),
-		.cpu_ns = UINT64_MAX,
-		.wall_ns = UINT64_MAX,
-		.answer_max = sizeof(struct attacher_answer),
+	request = (struct attacher_file){
+		.link = number,
+		.first = link->first,
+		.count = file->count,
+		.pid = link->pid,
+		.together = attach->multi,
 	};
-
-	return worker_start(attach->attacher, &order);
+	memcpy(request.sites, file->sites, file->count * sizeof(*file->sites));
+	attach->current = number;
+	attach->request = REQUEST_ATTACH;
+	return send(attach, &order);
 }
 
-static struct file *first_file(const struct attach *attach)
+static int send_ending(struct attach *attach)
 {
-	return attach->attachments[attach->queue[attach->queue_from]].file;
+	struct worker_order order = {.kind = ATTACHER_DETACH};
+
+	order.data = probe_links_ending(attach->links, &attach->n_sent);
+	order.size = attach->n_sent * sizeof(uint32_t);
+	attach->request = REQUEST_DETACH;
+	return send(attach, &order);
+}
+
+static int send_settle(struct attach *attach)
+{
+	struct worker_order order = {.kind = ATTACHER_SETTLE};
+
+	attach->request = REQUEST_SETTLE;
+	return send(attach, &order);
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-/* Formats "process 12 (name), process 13 (name)". */
-static const char *describe(const uint32_t *pids, size_t n)
-{
-	static char text[NAMED_MAX * 40];
-	size_t used = 0;
-	char name[16];
-
-	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
-		if (proc_file_read(pids[i], "comm", name, sizeof(name)))
-			name[0] = '\0';
-		name[strcspn(name, "\n")] = '\0';
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%sprocess %" PRIu32 " (%s)", i ? ", " : "", pids[i],
-					 name);
-	}
-	return text;
-}
-
-/* On busy CPUs a program may lose its CPU while it holds the lock. */
-static void set_busy(struct attach *attach, uint32_t pid, struct attach_result *out)
-{
-	const uint32_t pids[] = {pid};
-	uint64_t now = clock_now();
-
-	if (pid != attach->obstacle)
-		attach->obstacle_since = now;
-	attach->obstacle = pid;
-	if (!attach->obstacle_since || now - attach->obstacle_since < BUSY_NS)
-		return;
-	attach->obstacle_since = 0;
-	problem_set(&out->problem, -EBUSY,
-		    "memory map kept locked by %s: if the kernel waited for that, no process of "
-		    "this machine could fork\n" END_IT "until then probes are not attached to %s",
-		    describe(pids, 1), out->file->path);
-}
-
-/* While the kernel waits for a program, all forks on the machine wait too. `what` is not done. */
-static int set_late(struct attach *attach, const char *what, struct problem *problem)
-{
-	attach->late = true;
-	if (!attach->n_suspects)
-		return problem_set(problem, -ETIME,
-				   "not %s within 2 s, though no program keeps the kernel "
-				   "waiting: the machine may be busy",
-				   what);
-	return problem_set(problem, -ETIME,
-			   "memory map kept locked by %s: where the kernel waits for that, no "
-			   "process of this machine can fork\n" END_IT
-			   "until then probes are not %s",
-			   describe(attach->suspects, attach->n_suspects), what);
-}
-
 static void set_done(struct attach *attach, struct attach_result *out)
 {
-	struct file *file = out->file;
-	const struct file_facts *facts = &file->facts;
+	const struct probe_link *link = link_at(attach, attach->current);
+	const struct file_facts *facts;
 
-	attach->attachments[file->first_place].file = NULL;
-	attach->latest = file->attached = clock_now();
-	for (uint32_t i = 0; i < facts->n_sites; i++)
-		count_site(attach, &file->sites[i].place);
-	out->sites = (int)facts->n_sites;
+	probe_places_attached(attach->places, link->first);
+	out->sites = (int)probe_places_at(attach->places, link->first)->count;
+	if (!out->file)
+		return;
+	attach->latest = clock_now();
+	facts = &out->file->facts;
 	if (facts->refused)
 		out->sites = problem_set(&out->problem, -EINVAL, "%s: refused: %s (%u such)",
-					 file->path, facts->problem, facts->refused);
+					 out->file->path, facts->problem, facts->refused);
 }
 
-static void set_result(struct attach *attach, int err, uint32_t pid, struct attach_result *out)
+/* A program is in the way, or its main thread is being replaced: a forked child is tried again; a
+ * mapping is by whoever reported it. */
+static bool tries_again(struct attach *attach, int err)
 {
-	*out = (struct attach_result){.file = first_file(attach), .sites = err};
-	attach->queue_from = (attach->queue_from + 1) % PROBE_PLACES_MAX;
-	attach->queued--;
-	if (!err) {
-		set_done(attach, out);
-		return;
-	}
-	free_places(attach, out->file->first_place);
-	out->file->attached = 0;
-	out->file->tried = err != -EBUSY;
+	const struct probe_link *link = link_at(attach, attach->current);
+
+	if ((err != -EBUSY && err != -ECHILD) || (link->file && err == -EBUSY) ||
+	    link->tries >= (err == -EBUSY ? TRIES_MAX : 1))
+		return false;
+	probe_links_retry(attach->links, attach->current, clock_now() + RETRY_NS);
+	return true;
+}
+
+static void set_problem(struct attach *attach, int err, uint32_t pid, struct attach_result *out)
+{
 	if (err == -EBUSY)
-		set_busy(attach, pid, out);
-	else
+		obstacles_busy(&attach->obstacles, pid,
+			       out->file ? out->file->path : "files of its parent", &out->problem);
+	else if (err == -ECHILD)
+		problem_set(&out->problem, err,
+			    "process %" PRIu32 " is recorded without probes: its main thread has "
+			    "ended, and Linux attaches them to no such process",
+			    out->pid);
+	else if (err != -ESRCH && out->file)
 		problem_set(&out->problem, err, "%s: its probes could not be attached: %s",
 			    out->file->path, strerror(-err));
+	if (err != -EBUSY && err != -ECHILD && err != -ESRCH && out->file)
+		out->file->refused = true;
+}
+
+/* False: there is none, or not yet. */
+static bool set_result(struct attach *attach, int err, const struct attacher_answer *said,
+		       struct attach_result *out)
+{
+	struct probe_link *link = link_at(attach, attach->current);
+	bool wanted = link->state != LINK_ENDS;
+
+	*out = (struct attach_result){
+		.file = link->file, .process = link->process, .pid = link->pid, .sites = err};
+	link->thread = said->thread;
+	if (err && wanted && tries_again(attach, err))
+		return false;
+	if (err && wanted)
+		set_problem(attach, err, said->pid, out);
+	else if (wanted)
+		set_done(attach, out);
+	if (err)
+		probe_links_fail(attach->links, attach->current);
+	else
+		probe_links_hold(attach->links, attach->current, clock_now());
+	return wanted;
 }
 
 static void note_deaths(struct attach *attach)
@@ -384,111 +278,164 @@ static bool take(struct attach *attach, const struct worker_answer *answer,
 		 struct attach_result *out)
 {
 	struct attacher_answer said = {0};
-	bool detached = attach->detaches;
+	enum request request = attach->request;
 
-	attach->began = 0;
-	attach->late = attach->detaches = false;
+	attach->request = REQUEST_NONE;
 	note_deaths(attach);
 	if (answer->size == sizeof(said))
 		memcpy(&said, answer->data, sizeof(said));
-	while (detached && attach->n_detaching)
-		free_places(attach, attach->detaching[--attach->n_detaching]);
-	if (!detached)
-		set_result(attach, answer->err, said.pid, out);
-	return !detached;
+	if (request == REQUEST_ATTACH)
+		return set_result(attach, answer->err, &said, out);
+	if (request == REQUEST_DETACH)
+		probe_links_removed(attach->links, attach->n_sent);
+	while (request == REQUEST_SETTLE && attach->n_leaving)
+		probe_places_leave(attach->places, attach->leaving[--attach->n_leaving]);
+	return false;
+}
+
+static bool any_end(const struct attach *attach)
+{
+	size_t n;
+
+	(void)probe_links_ending(attach->links, &n);
+	return n;
 }
 
 /* Starts the next request. True: it failed at once. */
 static bool start(struct attach *attach, struct attach_result *out)
 {
 	struct worker_answer none = {.fd = -1};
+	uint32_t number;
 
-	if (attach->n_detaching) {
-		none.err = send_detach(attach, attach->detaching, attach->n_detaching);
-		attach->detaches = true;
-	} else if (attach->queued) {
-		none.err = send_file(attach, first_file(attach));
-	} else {
+	if (any_end(attach))
+		none.err = send_ending(attach);
+	else if (attach->n_leaving)
+		none.err = send_settle(attach);
+	else if ((number = probe_links_next(attach->links, clock_now())) != LINKS_NONE)
+		none.err = send_link(attach, number);
+	else
 		return false;
-	}
-	attach->began = clock_now();
 	return none.err && take(attach, &none, out);
 }
 
-/* Has the request taken `ns`? Until then, checks from time to time which program is in the way. */
-static bool has_exceeded(struct attach *attach, uint64_t ns)
+static void describe_late(struct attach *attach, struct attach_result *out)
 {
-	uint64_t now = clock_now();
-	bool first = attach->next_check < attach->began;
+	const struct probe_link *link = link_at(attach, attach->current);
+	char what[PATH_MAX + 64];
+	bool attaches = attach->request == REQUEST_ATTACH;
 
-	if (!attach->began || now - attach->began < CHECK_NS)
-		return false;
-	if (!first && now < attach->next_check)
-		return now - attach->began > ns;
-	attach->n_suspects = first ? locked_find(bpf_link__fd(attach->locked), attach->suspects)
-				   : locked_still(bpf_link__fd(attach->locked), attach->suspects,
-						  attach->n_suspects);
-	attach->next_check = now + CHECK_NS;
-	return now - attach->began > ns;
+	*out = (struct attach_result){.file = attaches ? link->file : NULL};
+	if (out->file)
+		snprintf(what, sizeof(what), "attached to %s", out->file->path);
+	else if (attaches)
+		snprintf(what, sizeof(what), "attached to process %" PRIu32, link->pid);
+	out->sites = obstacles_late(&attach->obstacles, attaches ? what : "removed", &out->problem);
 }
 
 bool attach_turn(struct attach *attach, struct attach_result *out)
 {
 	struct worker_answer answer;
-	char what[PATH_MAX + 32];
 
-	if (!attach->began && start(attach, out))
-		return true;
-	if (worker_poll(attach->attacher, &answer) == WORKER_ANSWERED)
-		return take(attach, &answer, out) || start(attach, out);
-	if (attach->late || !has_exceeded(attach, LIMIT_NS))
+	for (;;) {
+		if (!attach->request && start(attach, out))
+			return true;
+		if (!attach->request)
+			return false;
+		if (worker_poll(attach->attacher, &answer) != WORKER_ANSWERED)
+			break;
+		if (take(attach, &answer, out))
+			return true;
+	}
+	if (attach->obstacles.late || !obstacles_exceed(&attach->obstacles, LIMIT_NS))
 		return false;
-	*out = (struct attach_result){.file = attach->detaches ? NULL : first_file(attach)};
-	snprintf(what, sizeof(what), "%s%s", out->file ? "attached to " : "removed",
-		 out->file ? out->file->path : "");
-	out->sites = set_late(attach, what, &out->problem);
+	describe_late(attach, out);
 	return true;
 }
 
-int attach_file(struct attach *attach, struct file *file, struct problem *problem)
+/* Are there probes that can be attached? As attach_file(). */
+static int check(struct file *file, struct problem *problem)
 {
 	const struct file_facts *facts = &file->facts;
-	int err = 0;
 
-	if (file->attached == ATTACHING)
-		return 1;
-	if (file->tried || (!facts->n_sites && !facts->refused))
+	if (file->refused || (!facts->n_sites && !facts->refused))
 		return 0;
-	file->tried = true;
-	if (file->filesystem == FUSE_SUPER_MAGIC) {
-		/* The kernel reads the file again when it attaches, and waits for that. */
-		return problem_set(problem, -EOPNOTSUPP,
-				   "%s: its probes are not attached: it lies in a file system that "
-				   "a program provides (FUSE), which could keep gcprof waiting",
-				   file->path);
-	}
+	if (file->filesystem != FUSE_SUPER_MAGIC && facts->n_sites)
+		return 1;
+	file->refused = true;
 	if (!facts->n_sites)
 		return problem_set(problem, -EINVAL, "%s: refused: %s (%u such)", file->path,
 				   facts->problem, facts->refused);
-	err = take_places(attach, file);
+	/* The kernel reads the file again when it attaches, and waits for that. */
+	return problem_set(problem, -EOPNOTSUPP,
+			   "%s: its probes are not attached: it lies in a file system that "
+			   "a program provides (FUSE), which could keep gcprof waiting",
+			   file->path);
+}
+
+/* Finds the file's places, or takes them. */
+static int find_places(struct attach *attach, struct file *file, uint32_t *first)
+{
+	struct probed *probed;
+	int err = 0;
+
+	*first = probe_places_find(attach->places, file);
+	if (*first == PLACES_NONE)
+		err = probe_places_take(attach->places, file, first);
 	if (err)
-		return problem_set(problem, err, "%s: its probes could not be attached: %s",
-				   file->path,
-				   err == -E2BIG ? "there is no room for so many" : strerror(-err));
-	file->attached = ATTACHING;
-	attach->queue[(attach->queue_from + attach->queued++) % PROBE_PLACES_MAX] =
-		file->first_place;
-	return 1;
+		return err;
+	probed = probe_places_at(attach->places, *first);
+	if (probed->leaves)
+		return -E2BIG;
+	probed->id = file->id;
+	probed->latest = clock_now();
+	file->provider = probed->provider;
+	return 0;
+}
+
+int attach_file(struct attach *attach, struct file *file, const struct probe_target *target,
+		struct problem *problem)
+{
+	uint32_t first, number;
+	int err = check(file, problem);
+
+	if (err <= 0)
+		return err;
+	err = find_places(attach, file, &first);
+	if (!err) {
+		number = probe_links_find(attach->links, target->process, first);
+		if (number != LINKS_NONE)
+			return link_at(attach, number)->state == LINK_WAITS;
+		err = add_link(attach, target, first, file);
+	}
+	if (!err)
+		return 1;
+	if (err != -E2BIG && err != -EUSERS)
+		file->refused = true;
+	return problem_set(problem, err, "%s: its probes could not be attached: %s", file->path,
+			   err == -E2BIG    ? "there is no room for so many"
+			   : err == -EUSERS ? "too many processes have probes"
+					    : strerror(-err));
+}
+
+uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process)
+{
+	uint32_t first = probe_places_find(attach->places, file);
+	uint32_t number = first == PLACES_NONE ? LINKS_NONE
+					       : probe_links_find(attach->links, process, first);
+
+	return number == LINKS_NONE ? 0 : link_at(attach, number)->since;
 }
 
 bool attach_is_busy(const struct attach *attach)
 {
-	return attach->queued && !attach->late;
+	return (probe_links_wait(attach->links) || attach->request == REQUEST_ATTACH) &&
+	       !attach->obstacles.late;
 }
 
-int attach_file_now(struct attach *attach, struct file *file, struct problem *problem)
+int attach_file_now(struct attach *attach, struct file *file, const struct probe_target *target,
+		    struct problem *problem)
 {
-	int sites = attach_file(attach, file, problem);
+	int sites = attach_file(attach, file, target, problem);
 	struct attach_result result;
 
 	if (sites <= 0)
@@ -504,19 +451,84 @@ int attach_file_now(struct attach *attach, struct file *file, struct problem *pr
 	return -ETIME;
 }
 
+/* --- processes ---------------------------------------------------------------------------- */
+
+int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child)
+{
+	int err = 0;
+
+	for (uint32_t i = probe_links_of(attach->links, parent); i != LINKS_NONE && err >= 0;
+	     i = probe_links_after(attach->links, i))
+		if (link_at(attach, i)->state != LINK_ENDS)
+			err = add_link(attach, child, link_at(attach, i)->first, NULL);
+	return err;
+}
+
+bool attach_ended(struct attach *attach, uint32_t process)
+{
+	bool waited = false;
+	uint32_t next;
+
+	for (uint32_t i = probe_links_of(attach->links, process); i != LINKS_NONE; i = next) {
+		next = probe_links_after(attach->links, i);
+		if (link_at(attach, i)->state == LINK_ENDS)
+			continue;
+		waited |= link_at(attach, i)->state == LINK_WAITS;
+		probe_links_end(attach->links, i);
+	}
+	return waited;
+}
+
+void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread)
+{
+	uint32_t next;
+
+	for (uint32_t i = probe_links_of(attach->links, target->process); i != LINKS_NONE;
+	     i = next) {
+		uint32_t first = link_at(attach, i)->first;
+
+		next = probe_links_after(attach->links, i);
+		if (link_at(attach, i)->state != LINK_HOLDS || link_at(attach, i)->thread != thread)
+			continue;
+		probe_links_end(attach->links, i);
+		(void)add_link(attach, target, first, NULL);
+	}
+}
+
 /* --- the end ------------------------------------------------------------------------------ */
 
-void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n)
+/* Ends the links of a file. */
+static void leave(struct attach *attach, uint32_t first)
 {
-	for (size_t i = 0; i < n; i++)
-		silence_places(attach, first_places[i]);
-	memcpy(attach->detaching, first_places, n * sizeof(*first_places));
-	attach->n_detaching = n;
+	probe_places_silence(attach->places, first);
+	probe_places_at(attach->places, first)->leaves = true;
+	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++) {
+		enum link_state state = link_at(attach, i)->state;
+
+		if ((state == LINK_WAITS || state == LINK_HOLDS) &&
+		    link_at(attach, i)->first == first)
+			probe_links_end(attach->links, i);
+	}
+}
+
+size_t attach_make_room(struct attach *attach, const struct map *used)
+{
+	uint64_t now = clock_now();
+
+	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++) {
+		const struct probed *file = probe_places_at(attach->places, i);
+
+		if (!file->count || now - file->latest < UNUSED_NS || map_get(used, &file->id))
+			continue;
+		leave(attach, i);
+		attach->leaving[attach->n_leaving++] = i;
+	}
+	return attach->n_leaving;
 }
 
 bool attach_detaches(const struct attach *attach)
 {
-	return attach->n_detaching;
+	return attach->n_leaving;
 }
 
 uint64_t attach_latest(const struct attach *attach)
@@ -526,25 +538,38 @@ uint64_t attach_latest(const struct attach *attach)
 
 unsigned attach_sites(const struct attach *attach, enum probe_number probe)
 {
-	return attach->count[probe];
+	return probe_places_sites(attach->places, probe);
+}
+
+/* Continues until nothing is pending. False: the kernel waits for a program all the time. */
+static bool settles(struct attach *attach, uint64_t end)
+{
+	struct attach_result result;
+
+	while (any_end(attach) || probe_links_wait(attach->links) || attach->request) {
+		(void)attach_turn(attach, &result);
+		if (clock_now() > end)
+			return false;
+		if (attach->request)
+			worker_wait_any(POLL_MS);
+	}
+	return true;
 }
 
 /* False: the kernel still waits for a program at the end of the time. */
 static bool detach_all(struct attach *attach)
 {
-	struct worker_answer answer;
-	bool sent = false;
+	uint64_t end = clock_now() + (attach->multi ? LIMIT_NS : ONE_BY_ONE_NS);
+	enum link_state state;
 
-	attach->began = clock_now();
-	while (!has_exceeded(attach, attach->multi ? LIMIT_NS : ONE_BY_ONE_NS)) {
-		if (worker_is_busy(attach->attacher))
-			worker_wait(attach->attacher, &answer);
-		else if (sent || send_detach(attach, NULL, 0))
-			return true;
-		else
-			sent = true;
+	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++) {
+		state = link_at(attach, i)->state;
+		if (state == LINK_WAITS || state == LINK_HOLDS)
+			probe_links_end(attach->links, i);
 	}
-	return false;
+	if (!settles(attach, end))
+		return false;
+	return send_settle(attach) || settles(attach, end);
 }
 
 void attach_free(struct attach *attach)
@@ -553,8 +578,8 @@ void attach_free(struct attach *attach)
 
 	if (!attach)
 		return;
-	if (attach->n_places && !detach_all(attach)) {
-		(void)set_late(attach, "removed", &problem);
+	if (attach->links && probe_links_any(attach->links) && !detach_all(attach)) {
+		(void)obstacles_late(&attach->obstacles, "removed", &problem);
 		log_escaped(LOG_WARNING, problem.text);
 		worker_leave(attach->attacher);
 	}
@@ -562,6 +587,7 @@ void attach_free(struct attach *attach)
 		note_deaths(attach);
 	worker_free(attach->attacher);
 	bpf_link__destroy(attach->locked);
-	map_free(attach->used);
+	probe_places_free(attach->places);
+	probe_links_free(attach->links);
 	free(attach);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attach.h: attaches the probe program to files, each file once, in a separate process. */
+/* attach.h: attaches the probe program to files in processes, in a separate process. */
 /*
- * There are PROBE_PLACES_MAX probe locations; the files of one user other than root may take a
- * quarter. Probes belong to files, not processes: one attachment serves every process that maps the
- * file, and the BPF program drops firings of untraced processes.
+ * The kernel puts breakpoints into the memory of the process that a file is attached to, and of no
+ * other. They are there from the first instruction on if it executes a program or maps the file
+ * later. A forked child has its parent's breakpoints, which report nothing until the file is
+ * attached to the child, too.
  *
- * A separate process does the work (attacher.h), one file after the other. While it waits for a
- * program, all other attaching and detaching on the machine waits too.
+ * A separate process does the work (attacher.h), one request after the other. While it waits for a
+ * program, all other attaching on the machine waits too.
  */
 #ifndef GCPROF_ATTACH_H
 #define GCPROF_ATTACH_H
@@ -14,13 +15,14 @@
 #include <stdbool.h>
 
 #include "../world/files.h"
+#include "../../util/map.h"
 #include "../../reader/probes.h"
 
 struct bpf_program;
 struct attach;
 
-/* Can the kernel attach all locations of a file at once (Linux 6.6)? That determines how the
- * program must be loaded: see attach_prepare(). False if the environment has
+/* Can the kernel attach all locations of a file to a process at once (Linux 6.10)? That determines
+ * how the program must be loaded: see attach_prepare(). False if the environment has
  * GCPROF_TEST_PROBES_ONE_BY_ONE. */
 bool attach_multi_supported(void);
 void attach_prepare(struct bpf_program *program, bool multi);
@@ -33,18 +35,38 @@ int attach_create(bool multi, struct attach **out);
 int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
 		 const struct bpf_program *locked);
 
+/* A process to attach to: its index, and its pid in /proc here. */
+struct probe_target {
+	uint32_t process, pid;
+};
+
 /*
- * Starts attaching a file, which is not evicted until that ends: 1, also if it was started before.
- * 0: it has no probes, or is done. A negative errno with a sentence in *problem if it has probes
- * that cannot be attached; -E2BIG: too many for the remaining room.
+ * Starts attaching a file to a process; the file is not evicted until that ends: 1, also if it was
+ * started before. 0: it has no probes, or is done. A negative errno with a sentence in *problem if
+ * it has probes that cannot be attached; -E2BIG: too many for the remaining room.
  */
-int attach_file(struct attach *attach, struct file *file, struct problem *problem);
+int attach_file(struct attach *attach, struct file *file, const struct probe_target *target,
+		struct problem *problem);
+
+/* Since when a file is attached to a process, CLOCK_MONOTONIC ns; 0: it is not. */
+uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process);
+
+/* A child gets what its parent has. A negative errno if it cannot. */
+int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child);
+
+/* A thread of a process has ended, and the process has not: attaches to another one. */
+void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread);
+
+/* A process has ended. True if it had a file that was not attached yet. */
+bool attach_ended(struct attach *attach, uint32_t process);
 
 /* The outcome of a request. */
 struct attach_result {
-	struct file *file; /* NULL: probes were removed */
+	struct file *file;     /* NULL: its parent's, or probes were removed */
+	uint32_t process, pid; /* 0: probes were removed */
 	/* Sites attached, or a negative errno with a `problem`. -EBUSY: to be tried again, possibly
-	 * nothing to worry about; `problem` is then empty. -ETIME: not finished yet. */
+	 * nothing to worry about; `problem` is then empty, as it is with -ESRCH: the process ended.
+	 * -ETIME: not finished yet. */
 	int sites;
 	struct problem problem;
 };
@@ -57,20 +79,19 @@ bool attach_is_busy(const struct attach *attach);
 
 /* Attaches a file and waits; for use before the program runs. The number of sites; or a negative
  * errno, with a *problem unless it was reported before. */
-int attach_file_now(struct attach *attach, struct file *file, struct problem *problem);
+int attach_file_now(struct attach *attach, struct file *file, const struct probe_target *target,
+		    struct problem *problem);
 
-/*
- * Starts detaching files, by their first_place: their probes report nothing from now on, and the
- * files may be attached anew. Their locations are free once attach_detaches() returns false. Must
- * not be called before that.
- */
-void attach_detach(struct attach *attach, const uint32_t *first_places, size_t n);
+/* Starts removing the probes of files that are not `used` (file ids, as keys): they report nothing
+ * from now on. The number of these files, whose places are free once attach_detaches() returns
+ * false; must not be called before that. */
+size_t attach_make_room(struct attach *attach, const struct map *used);
 
 /* Is the kernel still removing probes? Takes some 50 ms, if no program keeps its memory map
  * locked. */
 bool attach_detaches(const struct attach *attach);
 
-/* When the file attached last was attached, CLOCK_MONOTONIC ns; 0: none. */
+/* When a file that was mapped was attached last, CLOCK_MONOTONIC ns; 0: none. */
 uint64_t attach_latest(const struct attach *attach);
 
 /* Locations of one probe attached so far, in all files. */

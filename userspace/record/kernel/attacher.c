@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* attacher.c: the process that attaches probes, holds their links, and closes them. */
 /*
- * From Linux 6.6 on, all places of a file share one link. It is quick to create and to remove,
- * because the kernel waits for running programs once, not once per place. On older kernels each
- * place is a perf event. Closing a link waits some 50 ms for the whole machine. Links closed
- * together share that wait; one after the other, hundreds of files would take half a minute.
+ * A link belongs to a process: the kernel puts breakpoints into the memory of that one alone, now
+ * and when it maps the file later, also after an exec.
+ *
+ * From Linux 6.10 on, all places of a file share one link. It is quick to create and to remove,
+ * because the kernel waits for running programs once, not once per place. On older kernels, where
+ * such a link is a thread's, each place is a perf event. Closing a link waits some 50 ms for the
+ * whole machine. Links closed together share that wait; one after the other, hundreds would take
+ * half a minute. A thread closes them while others are attached.
  *
  * If this process waits for a program that keeps its memory map locked, no signal ends that wait.
  */
 #include "attacher.h"
 
 #include <bpf/bpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -32,7 +37,10 @@
 
 #include "../machine/capabilities.h"
 #include "../../reader/wire.h"
+#include "../../util/buffer.h"
+#include "../../util/proc_file.h"
 #include "locked.h"
+#include "probe_links.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
@@ -52,10 +60,15 @@ struct link_create_multi {
 
 _Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
 
-static uint32_t counts[PROBE_PLACES_MAX]; /* places of a file, at its first; 0: none */
-static ino_t inodes[PROBE_PLACES_MAX];    /* of a file, at its first place */
-static int locked = -1;                   /* for locked_find() */
-static int links[PROBE_PLACES_MAX];       /* of places, or of a whole file at its first; 0: none */
+/* A file that is attached to a process. */
+struct held {
+	ino_t inode;
+	size_t count; /* 0: none */
+	int *links;
+};
+
+static int locked = -1; /* for locked_find() */
+static struct held held[PROBE_LINKS_MAX];
 
 /* --- obstacles ---------------------------------------------------------------------------- */
 
@@ -99,7 +112,42 @@ static uint32_t find_obstacle(const ino_t *sorted, size_t n)
 
 /* --- attaching ---------------------------------------------------------------------------- */
 
-static int attach_together(const struct attacher_file *file, int program, const char *path)
+/* Has the thread not ended? A main thread stays as a zombie while others run. */
+static bool is_alive(uint32_t pid, const char *thread)
+{
+	char name[64], stat[1024];
+	const char *state;
+
+	snprintf(name, sizeof(name), "task/%s/stat", thread);
+	if (proc_file_read(pid, name, stat, sizeof(stat)))
+		return false;
+	state = proc_file_stat(stat, 3);
+	return state && *state != 'Z' && *state != 'X';
+}
+
+/* A thread of the process that has not ended, its main thread if possible; 0: none. */
+static uint32_t find_thread(uint32_t pid)
+{
+	char path[32], thread[16];
+	struct dirent *entry;
+	uint32_t found = 0;
+	DIR *threads;
+
+	snprintf(thread, sizeof(thread), "%" PRIu32, pid);
+	if (is_alive(pid, thread))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads)))
+		if (entry->d_name[0] != '.' && is_alive(pid, entry->d_name))
+			found = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	if (threads)
+		closedir(threads);
+	return found;
+}
+
+static int attach_together(const struct attacher_file *file, int program, const char *path,
+			   struct held *out)
 {
 	static uint64_t lists[3][PROBE_SITES_MAX]; /* offsets, semaphores, cookies */
 	struct link_create_multi attr = {
@@ -110,19 +158,17 @@ static int attach_together(const struct attacher_file *file, int program, const 
 		.semaphores = (uint64_t)(uintptr_t)lists[1],
 		.cookies = (uint64_t)(uintptr_t)lists[2],
 		.count = file->count,
+		.pid = file->pid,
 	};
-	int fd;
 
 	for (uint32_t i = 0; i < file->count; i++) {
 		lists[0][i] = file->sites[i].offset;
 		lists[1][i] = file->sites[i].semaphore;
 		lists[2][i] = file->first + i;
 	}
-	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return -errno;
-	links[file->first] = fd;
-	return 0;
+	out->links[0] = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	out->count = out->links[0] >= 0;
+	return out->count ? 0 : -errno;
 }
 
 /* The type of perf events that are probes; a negative errno. */
@@ -139,8 +185,9 @@ static int probe_type(void)
 	return type;
 }
 
-static int attach_one(const struct attacher_site *site, uint32_t place, int program,
-		      const char *path)
+/* `thread` 0: every process. Returns the link. */
+static int attach_one(const struct attacher_site *site, uint32_t place, uint32_t thread,
+		      int program, const char *path)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = place);
 	int type = probe_type(), event, link;
@@ -154,31 +201,30 @@ static int attach_one(const struct attacher_site *site, uint32_t place, int prog
 
 	if (type < 0 || site->semaphore > UINT32_MAX)
 		return type < 0 ? type : -ERANGE;
-	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	event = (int)syscall(SYS_perf_event_open, &attr, thread ? (pid_t)thread : -1,
+			     thread ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
 		return -errno;
 	link = bpf_link_create(program, event, BPF_PERF_EVENT, &options);
 	/* The link keeps the event. */
 	close(event);
-	if (link < 0)
-		return link;
-	links[place] = link;
-	return 0;
+	return link;
 }
 
-/* Otherwise some places would be attached twice when the file appears again. */
-static int attach_one_by_one(const struct attacher_file *file, int program, const char *path)
+static int attach_one_by_one(const struct attacher_file *file, uint32_t thread, int program,
+			     const char *path, struct held *out)
 {
-	int err = 0;
+	int link = 0;
 
-	for (uint32_t i = 0; !err && i < file->count; i++)
-		err = attach_one(&file->sites[i], file->first + i, program, path);
-	for (uint32_t i = 0; err && i < file->count; i++) {
-		if (links[file->first + i])
-			close(links[file->first + i]);
-		links[file->first + i] = 0;
+	for (uint32_t i = 0; i < file->count; i++) {
+		link = attach_one(&file->sites[i], file->first + i, thread, program, path);
+		if (link < 0)
+			break;
+		out->links[out->count++] = link;
 	}
-	return err;
+	while (link < 0 && out->count)
+		close(out->links[--out->count]);
+	return link < 0 ? link : 0;
 }
 
 /* Is the code at this offset what the reader saw? Sites from a reader that another file may have
@@ -193,70 +239,83 @@ static bool is_code(const struct attacher_site *site, int file)
 	       !memcmp(code, site->code, size);
 }
 
-/* Attaches the very file that was read, whatever its path refers to by now. */
-static int attach(const struct attacher_file *file, const int *fds, uint32_t *obstacle)
+static int check(const struct attacher_file *file, int fd, struct held *out,
+		 struct attacher_answer *answer)
 {
-	char same_file[32];
 	struct stat st;
-	int err;
 
-	if (fstat(fds[ATTACHER_FILE], &st))
+	if (fstat(fd, &st))
 		return -errno;
 	for (uint32_t i = 0; i < file->count; i++)
-		if (!is_code(&file->sites[i], fds[ATTACHER_FILE]))
+		if (!is_code(&file->sites[i], fd))
 			return -EBADMSG;
-	*obstacle = find_obstacle(&st.st_ino, 1);
-	if (*obstacle)
-		return -EBUSY;
-	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", fds[ATTACHER_FILE]);
-	err = file->together ? attach_together(file, fds[ATTACHER_PROGRAM], same_file)
-			     : attach_one_by_one(file, fds[ATTACHER_PROGRAM], same_file);
+	answer->thread = file->pid ? find_thread(file->pid) : 0;
+	if (file->pid && !answer->thread)
+		return -ESRCH;
+	if (file->together && answer->thread != file->pid)
+		return -ECHILD;
+	out->inode = st.st_ino;
+	answer->pid = find_obstacle(&st.st_ino, 1);
+	return answer->pid ? -EBUSY : 0;
+}
+
+/* Attaches the very file that was read, whatever its path refers to by now. */
+static int attach(const struct attacher_file *file, const int *fds, struct attacher_answer *answer)
+{
+	struct held *out = &held[file->link];
+	int err = out->count ? -EEXIST : check(file, fds[ATTACHER_FILE], out, answer);
+	char same_file[32];
+
 	if (err)
 		return err;
-	counts[file->first] = file->count;
-	inodes[file->first] = st.st_ino;
-	return 0;
+	out->links = calloc(file->together ? 1 : file->count, sizeof(*out->links));
+	if (!out->links)
+		return -ENOMEM;
+	snprintf(same_file, sizeof(same_file), "/proc/self/fd/%d", fds[ATTACHER_FILE]);
+	err = file->together ? attach_together(file, fds[ATTACHER_PROGRAM], same_file, out)
+			     : attach_one_by_one(file, answer->thread, fds[ATTACHER_PROGRAM],
+						 same_file, out);
+	if (err)
+		free(out->links);
+	return err;
 }
 
 /* --- detaching ---------------------------------------------------------------------------- */
 
-static int closing[PROBE_PLACES_MAX]; /* links */
-static size_t n_closing;
-static atomic_size_t n_closed; /* of these */
+/* What is to be closed, and what a thread closes now. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct buffer leaving; /* struct held[] */
+static bool runs, closes;     /* the thread */
+
+struct closing {
+	struct buffer links;  /* int[] */
+	atomic_size_t closed; /* of these */
+};
 
 static void *close_some(void *context)
 {
-	size_t next;
+	struct closing *closing = context;
+	const int *links = (const void *)closing->links.data;
+	size_t n = closing->links.size / sizeof(*links), next;
 
-	while ((next = atomic_fetch_add(&n_closed, 1)) < n_closing)
-		close(closing[next]);
-	return context;
+	while ((next = atomic_fetch_add(&closing->closed, 1)) < n)
+		close(links[next]);
+	return NULL;
 }
 
 /* If no more threads can be created, the existing ones do the work. */
-static void close_links(void)
+static void close_links(struct closing *closing)
 {
+	size_t n = closing->links.size / sizeof(int), count = 0;
 	pthread_t threads[CLOSERS];
-	size_t count = 0;
 
-	atomic_store(&n_closed, 0);
-	while (count < CLOSERS && count + 1 < n_closing &&
-	       !pthread_create(&threads[count], NULL, close_some, NULL))
+	while (count < CLOSERS && count + 1 < n &&
+	       !pthread_create(&threads[count], NULL, close_some, closing))
 		count++;
-	close_some(NULL);
+	close_some(closing);
 	while (count)
 		pthread_join(threads[--count], NULL);
-	n_closing = 0;
-}
-
-static void take_links(uint32_t first)
-{
-	for (uint32_t i = first; i < first + counts[first]; i++) {
-		if (links[i])
-			closing[n_closing++] = links[i];
-		links[i] = 0;
-	}
-	counts[first] = 0;
 }
 
 /* Waiting here is better than having the kernel wait, and with it everything that forks. */
@@ -269,22 +328,81 @@ static void await_obstacles(ino_t *files, size_t n)
 		nanosleep(&pause, NULL);
 }
 
-static void detach(const uint32_t *first_places, size_t n)
+/* If there is no memory, the links stay until this process ends. */
+static void close_all(const struct held *all, size_t n)
 {
-	static ino_t files[PROBE_PLACES_MAX];
-	size_t n_files = 0;
+	ino_t *files = calloc(n, sizeof(*files));
+	struct closing closing = {.links = {0}};
 
-	for (size_t i = 0; i < (n ? n : PROBE_PLACES_MAX); i++) {
-		uint32_t first = n ? first_places[i] : (uint32_t)i;
-
-		if (first >= PROBE_PLACES_MAX || !counts[first])
-			continue;
-		files[n_files++] = inodes[first];
-		take_links(first);
+	for (size_t i = 0; i < n; i++) {
+		(void)buffer_append(&closing.links, all[i].links,
+				    all[i].count * sizeof(*all[i].links));
+		if (files)
+			files[i] = all[i].inode;
+		free(all[i].links);
 	}
-	if (n_files)
-		await_obstacles(files, n_files);
-	close_links();
+	if (files)
+		await_obstacles(files, n);
+	free(files);
+	close_links(&closing);
+	buffer_free(&closing.links);
+}
+
+static void *close_in_background(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		struct buffer all = leaving;
+
+		closes = all.size;
+		pthread_cond_broadcast(&changed);
+		if (!closes) {
+			pthread_cond_wait(&changed, &lock);
+			continue;
+		}
+		leaving = (struct buffer){0};
+		pthread_mutex_unlock(&lock);
+		close_all((const struct held *)(void *)all.data, all.size / sizeof(struct held));
+		buffer_free(&all);
+		pthread_mutex_lock(&lock);
+	}
+	return unused;
+}
+
+static void detach(const uint32_t *numbers, size_t n)
+{
+	pthread_t thread;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n; i++) {
+		struct held *one = numbers[i] < PROBE_LINKS_MAX ? &held[numbers[i]] : NULL;
+
+		if (!one || !one->count || buffer_append(&leaving, one, sizeof(*one)))
+			continue;
+		*one = (struct held){0};
+	}
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	if (!runs)
+		runs = !pthread_create(&thread, NULL, close_in_background, NULL);
+}
+
+static void settle(void)
+{
+	pthread_mutex_lock(&lock);
+	while (runs && (leaving.size || closes))
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void detach_all(void)
+{
+	static uint32_t numbers[PROBE_LINKS_MAX];
+
+	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++)
+		numbers[i] = i;
+	detach(numbers, PROBE_LINKS_MAX);
+	settle();
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -314,9 +432,9 @@ static bool is_complete(const struct request *request)
 	const size_t head = offsetof(struct attacher_file, sites);
 	const size_t size = request->head.size;
 
-	if (request->head.kind == ATTACHER_DETACH)
+	if (request->head.kind != ATTACHER_ATTACH)
 		return true;
-	return size >= head && request->files.n > ATTACHER_LOCKED &&
+	return size >= head && request->files.n > ATTACHER_LOCKED && file->link < PROBE_LINKS_MAX &&
 	       file->count <= PROBE_SITES_MAX && file->first <= PROBE_PLACES_MAX - file->count &&
 	       size == head + file->count * sizeof(file->sites[0]);
 }
@@ -330,8 +448,10 @@ static void work(const struct request *request)
 		err = -EBADMSG;
 	else if (request->head.kind == ATTACHER_DETACH)
 		detach((const void *)request->data, request->head.size / sizeof(uint32_t));
+	else if (request->head.kind == ATTACHER_SETTLE)
+		settle();
 	else
-		err = attach((const void *)request->data, request->files.fds, &answer.pid);
+		err = attach((const void *)request->data, request->files.fds, &answer);
 	wire_put(&answer, sizeof(answer));
 	wire_end(err, -1);
 }
@@ -351,6 +471,6 @@ int attacher_main(void)
 		for (size_t i = 0; i < request.files.n; i++)
 			close(request.files.fds[i]);
 	}
-	detach(NULL, 0);
+	detach_all();
 	return EXIT_SUCCESS;
 }

@@ -19,7 +19,8 @@ enum { ATTACH_TYPE_UPROBE_MULTI = 48 };
 
 enum attacher_request {
 	ATTACHER_ATTACH = 1, /* attacher_file, with these descriptors; answer: attacher_answer */
-	ATTACHER_DETACH,     /* first places of files (uint32_t[]); none: all files */
+	ATTACHER_DETACH, /* numbers of links (uint32_t[]), which are removed in the background */
+	ATTACHER_SETTLE, /* the answer comes when that has ended */
 };
 
 enum attacher_fd {
@@ -34,16 +35,21 @@ struct attacher_site {
 	uint64_t code_size; /* bytes that must be there */
 };
 
+/* A file to be attached to a process. */
 struct attacher_file {
+	uint32_t link;         /* number, chosen by the sender (probe_links.h) */
 	uint32_t first, count; /* places; these are the cookies */
-	uint32_t together;     /* bool: one link for all (Linux 6.6) */
+	uint32_t pid;          /* of the process, as in /proc here; 0: every process */
+	uint32_t together;     /* bool: one link for all (Linux 6.10) */
 	uint32_t reserved;
 	struct attacher_site sites[PROBE_SITES_MAX]; /* `count` of them are sent */
 };
 
-/* -EBADMSG: the code differs; -EBUSY: this program keeps its memory map locked. */
+/* -EBADMSG: the code differs; -EBUSY: this program keeps its memory map locked; -ESRCH: the process
+ * has ended; -ECHILD: its main thread has, and the kernel needs that. */
 struct attacher_answer {
-	uint32_t pid; /* 0: none */
+	uint32_t pid;    /* 0: none */
+	uint32_t thread; /* to which it was attached; when that ends it must be attached again */
 };
 
 /* The process itself, when main() is called as WORKER_ATTACHER. Returns its exit status. */

@@ -160,7 +160,7 @@ static int64_t setting(const char *path, int64_t missing)
 
 /*
  * CAP_PERFMON overrides the setting, except for the value 3 of Debian's kernels, their
- * default, which only CAP_SYS_ADMIN overrides. Before Linux 6.6 probes are perf events,
+ * default, which only CAP_SYS_ADMIN overrides. Before Linux 6.10 probes are perf events,
  * which need CAP_SYS_ADMIN whatever the setting.
  */
 static void check_paranoid(struct finding *out)
@@ -170,12 +170,12 @@ static void check_paranoid(struct finding *out)
 	if (!capabilities_admin() && paranoid >= 3) {
 		conclude(out, VERDICT_NOTE,
 			 "kernel.perf_event_paranoid is %lld: without CAP_SYS_ADMIN, Debian's "
-			 "kernels then refuse timers and mappings, and before Linux 6.6 probes",
+			 "kernels then refuse timers and mappings, and before Linux 6.10 probes",
 			 (long long)paranoid);
 		advise(out, "Set kernel.perf_event_paranoid to 2, or record with CAP_SYS_ADMIN.");
 	} else if (!capabilities_admin() && !attach_multi_supported()) {
 		conclude(out, VERDICT_NOTE,
-			 "before Linux 6.6, attaching probes needs CAP_SYS_ADMIN");
+			 "before Linux 6.10, attaching probes needs CAP_SYS_ADMIN");
 		advise(out, "Record with CAP_SYS_ADMIN, or without allocations and collections.");
 	} else {
 		conclude(out, VERDICT_GOOD,

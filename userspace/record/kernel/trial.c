@@ -30,6 +30,7 @@ static void trial_fire(void)
 /* True if the kernel found the probe here, attached it, and raised the semaphore. */
 static bool try_probe(struct attach *probes, struct problem *problem)
 {
+	const struct probe_target self = {1, (uint32_t)getpid()};
 	struct opener *opener = NULL;
 	struct files *files = NULL;
 	struct file *file = NULL;
@@ -46,7 +47,7 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 	if (fd >= 0)
 		close(fd);
 	if (file && file->state == FILE_KNOWN)
-		sites = attach_file_now(probes, file, problem);
+		sites = attach_file_now(probes, file, &self, problem);
 	files_free(files);
 	opener_free(opener);
 	if (sites < 0)

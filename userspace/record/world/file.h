@@ -11,17 +11,21 @@
 /* The id of the kernel's code page, [vdso], which has no file. */
 #define FILE_VDSO 1
 
-/* Instead of the time of attaching. */
-#define ATTACHING UINT64_MAX
-
 enum file_state {
 	FILE_READING, /* waiting for its facts */
 	FILE_KNOWN,
 	FILE_FAILED, /* it could not be opened or read */
 };
 
+/* The kernel's identification of a file. For code in no file, `inode` is the process, or the string
+ * that names it. */
+struct file_key {
+	uint64_t device, inode;
+};
+
 struct file {
 	uint32_t id; /* never reused */
+	struct file_key key;
 	enum file_state state;
 	int fd;       /* -1: not open */
 	int debug_fd; /* possible debug file, as seen by its process; -1: none known */
@@ -33,9 +37,8 @@ struct file {
 	struct probe_site *sites; /* facts.n_sites entries */
 	uint64_t module;          /* id in the profile; 0: none yet */
 	uint64_t process;         /* whose generated code this entry stands for; 0: none */
-	bool tried;               /* attaching was tried */
-	uint64_t attached;        /* CLOCK_MONOTONIC ns; 0: not attached; ATTACHING: in progress */
-	uint32_t first_place;     /* of its probes, if attached (kernel/attach.h) */
+	bool refused;             /* its probes cannot be attached, and a message said so */
+	uint32_t attaching;       /* processes to which it is being attached: it stays meanwhile */
 	uint8_t provider;         /* number in its events; 0: none */
 };
 

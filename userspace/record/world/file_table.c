@@ -31,7 +31,7 @@ static struct entry *entry_at(const struct map *map, const void *key)
 
 static bool is_file(const struct entry *entry)
 {
-	return entry->key.device < KEY_GENERATED;
+	return entry->file.key.device < KEY_GENERATED;
 }
 
 static void unlink_entry(struct file_table *table, struct entry *entry)
@@ -61,7 +61,7 @@ struct entry *file_table_find(struct file_table *table, const struct file_key *k
 {
 	struct entry *entry = entry_at(table->by_key, key);
 
-	return touch(table, entry && entry->forgotten ? NULL : entry);
+	return touch(table, entry);
 }
 
 struct entry *file_table_by_id(struct file_table *table, uint32_t id)
@@ -87,8 +87,6 @@ static void drop_content(struct entry *entry)
 
 void file_table_forget(struct file_table *table, struct entry *entry)
 {
-	bool is_latest = entry_at(table->by_key, &entry->key) == entry;
-
 	pthread_mutex_lock(&table->lock);
 	map_remove(table->by_id, &entry->file.id);
 	pthread_mutex_unlock(&table->lock);
@@ -98,12 +96,9 @@ void file_table_forget(struct file_table *table, struct entry *entry)
 	table->users -= entry->file.user != 0;
 	if (entry_at(table->by_module, &entry->file.module) == entry)
 		map_remove(table->by_module, &entry->file.module);
+	if (entry_at(table->by_key, &entry->file.key) == entry)
+		map_remove(table->by_key, &entry->file.key);
 	drop_content(entry);
-	entry->forgotten = is_latest && entry->file.attached;
-	if (entry->forgotten)
-		return;
-	if (is_latest)
-		map_remove(table->by_key, &entry->key);
 	free(entry);
 }
 
@@ -111,7 +106,7 @@ void file_table_free(struct file_table *table)
 {
 	while (table->oldest)
 		file_table_forget(table, table->oldest);
-	map_free_all(table->by_key, free);
+	map_free(table->by_key);
 	map_free(table->by_module);
 	map_free(table->by_id);
 	pthread_mutex_destroy(&table->lock);
@@ -123,35 +118,12 @@ static bool forget_oldest(struct file_table *table)
 	bool users = table->users > table->files_max / 2;
 	struct entry *entry = table->oldest;
 
-	while (entry && (entry->file.state == FILE_READING || entry->file.attached == ATTACHING ||
+	while (entry && (entry->file.state == FILE_READING || entry->file.attaching ||
 			 entry->waits_for_debug || (users && !entry->file.user)))
 		entry = entry->newer;
 	if (entry)
 		file_table_forget(table, entry);
 	return entry != NULL;
-}
-
-static bool keep_attached(void *context, const void *key, uint64_t *value)
-{
-	struct entry *entry = (struct entry *)(uintptr_t)*value;
-	const struct file_unused *unused = context;
-
-	(void)key;
-	if (!entry->file.attached || entry->file.attached > unused->since ||
-	    map_get(unused->used, &entry->file.id) ||
-	    buffer_append(unused->first_places, &entry->file.first_place, sizeof(uint32_t)))
-		return true;
-	entry->file.tried = false;
-	entry->file.attached = 0;
-	if (!entry->forgotten)
-		return true;
-	free(entry);
-	return false;
-}
-
-void file_table_detach(struct file_table *table, struct file_unused *unused)
-{
-	map_filter(table->by_key, keep_attached, unused);
 }
 
 static int put_id(struct file_table *table, struct entry *entry)
@@ -166,26 +138,18 @@ static int put_id(struct file_table *table, struct entry *entry)
 	return slot ? 0 : -ENOMEM;
 }
 
-/* Replaces the entry with its key: for probes it is the same inode. */
+/* Replaces the entry with its key. */
 static int put(struct file_table *table, struct entry *entry)
 {
-	struct entry *former = entry_at(table->by_key, &entry->key);
-	uint64_t *slot = map_put(table->by_key, &entry->key, NULL);
+	bool added;
+	uint64_t *slot = map_put(table->by_key, &entry->file.key, &added);
 
 	if (!slot || put_id(table, entry)) {
-		if (slot && !former)
-			map_remove(table->by_key, &entry->key);
+		if (slot && added)
+			map_remove(table->by_key, &entry->file.key);
 		return -ENOMEM;
 	}
 	*slot = (uintptr_t)entry;
-	if (former) {
-		entry->file.tried = former->file.tried;
-		entry->file.attached = former->file.attached;
-		entry->file.first_place = former->file.first_place;
-		entry->file.provider = former->file.provider;
-	}
-	if (former && former->forgotten)
-		free(former);
 	link_newest(table, entry);
 	table->entries++;
 	table->files += is_file(entry);
@@ -201,9 +165,9 @@ struct entry *file_table_add(struct file_table *table, const struct file_key *ke
 	while ((table->files >= table->files_max || table->entries >= ENTRIES_MAX) &&
 	       forget_oldest(table))
 		;
-	entry->key = *key;
 	entry->file = (struct file){
 		.id = ++table->last_id,
+		.key = *key,
 		.state = FILE_FAILED,
 		.fd = -1,
 		.debug_fd = -1,

@@ -2,10 +2,8 @@
 /* file_table.h: the entries of files.c, found by inode or module; the least recently used are
  * evicted. */
 /*
- * Code in no file has an entry too: the kernel's page, and code that a process generates. When an
- * entry is evicted, only the fact that its probes are attached is kept: the kernel holds the inodes
- * of such files, and there are at most as many as probe locations. If files of users other than
- * root take more than half of the room, one of theirs is evicted.
+ * Code in no file has an entry too: the kernel's page, and code that a process generates. If files
+ * of users other than root take more than half of the room, one of theirs is evicted.
  */
 #ifndef GCPROF_FILE_TABLE_H
 #define GCPROF_FILE_TABLE_H
@@ -17,25 +15,17 @@
 #include "../../util/file_stamp.h"
 #include "../../util/map.h"
 
-/* The kernel's identification of a file. For code in no file, `inode` is the process, or the string
- * that names it. */
-struct file_key {
-	uint64_t device, inode;
-};
-
 #define KEY_SPECIAL   UINT64_MAX /* instead of a device */
 #define KEY_GENERATED (UINT64_MAX - 1)
 
 struct entry {
 	struct file file;
-	struct file_key key;
 	struct file_stamp stamp;     /* zero until it is open */
 	struct entry *older, *newer; /* ordered by last use */
 	struct entry *next;          /* next entry to be read */
 	struct buffer waiting;       /* struct event_mmap[] */
 	struct files *files;
 	bool waits_for_debug; /* a request to the opener is pending */
-	bool forgotten;       /* only the fact that its probes are attached remains */
 	uint32_t pid;         /* first process that mapped it */
 	uint64_t met;
 };
@@ -65,7 +55,7 @@ struct entry *file_table_by_module(struct file_table *table, uint64_t module);
 struct entry *file_table_add(struct file_table *table, const struct file_key *key,
 			     const char *path);
 
-/* Drops an entry; of a file with probes attached, that stays known. */
+/* Drops an entry. */
 void file_table_forget(struct file_table *table, struct entry *entry);
 
 /* The file is open now. Takes over `fd`. */
@@ -76,15 +66,5 @@ int file_table_open(struct file_table *table, uint32_t id, struct file_opened *o
 
 /* Gives the entry this module. Returns its id; 0: no memory. */
 uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id);
-
-/* Search for attached files that no process uses. */
-struct file_unused {
-	const struct map *used;      /* file ids, as keys */
-	uint64_t since;              /* files attached later count as used; ns */
-	struct buffer *first_places; /* result: uint32_t[], of the unused files */
-};
-
-/* Marks these files as not attached. */
-void file_table_detach(struct file_table *table, struct file_unused *unused);
 
 #endif

@@ -21,9 +21,8 @@
 
 #define CPU_NS      UINT64_C(1000000000) /* to read the facts of one file */
 #define WALL_NS     UINT64_C(5000000000)
-#define KEPT_MAX    2048                 /* files; fewer if fewer descriptors are allowed */
-#define WAITING_MAX 4096                 /* mappings of one file while it is read */
-#define USED_NS     UINT64_C(1000000000) /* after attaching, during which a file counts as used */
+#define KEPT_MAX    2048 /* files; fewer if fewer descriptors are allowed */
+#define WAITING_MAX 4096 /* mappings of one file while it is read */
 #define ANSWER_MAX  (sizeof(struct file_facts) + PROBE_SITES_MAX * sizeof(struct probe_site))
 
 struct files {
@@ -116,7 +115,7 @@ static bool has_changed(const struct entry *entry)
 	const struct file_stamp *stamp = &entry->stamp;
 	struct statx now;
 
-	if (entry->file.fd < 0 || entry->file.attached == ATTACHING ||
+	if (entry->file.fd < 0 || entry->file.attaching ||
 	    statx(entry->file.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now))
 		return false;
 	return now.stx_size != stamp->size ||
@@ -459,13 +458,6 @@ struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uin
 	struct entry *entry = file_table_find(&files->table, &key);
 
 	return entry ? &entry->file : NULL;
-}
-
-void files_detach(struct files *files, const struct map *used, struct buffer *first_places)
-{
-	struct file_unused unused = {used, clock_now() - USED_NS, first_places};
-
-	file_table_detach(&files->table, &unused);
 }
 
 /* --- modules ------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
  * Other modules refer to it by its id, or by that of its module in the profile. Code in no file has
  * an entry too: the kernel's page, and code that a process generates.
  *
- * The least recently used files are evicted; the fact that their probes are attached is kept.
+ * The least recently used files are evicted.
  *
  * Not thread-safe except for files_open(). Only files_read() and files_settle() wait.
  */
@@ -56,10 +56,6 @@ void files_settle(struct files *files, uint64_t ns);
 
 /* The file of a mapping; NULL if unknown or evicted. Valid until the next call. */
 struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode);
-
-/* Marks attached files that are not `used` (file ids, as keys) as not attached. Appends the
- * first_place of each (uint32_t). */
-void files_detach(struct files *files, const struct map *used, struct buffer *first_places);
 
 /*
  * The profile's id of the module at a place; 0: no memory. Its file is registered, or there is

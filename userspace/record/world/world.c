@@ -147,8 +147,12 @@ static void exits(struct world *world, const struct event_header *header)
 {
 	struct process *process = processes_find(world->processes, header->process);
 
-	if (!process || !((const struct event_exit *)(const void *)header)->last)
+	if (!process)
 		return;
+	if (!((const struct event_exit *)(const void *)header)->last) {
+		NOTIFY(world, thread_ends, process, header->tid);
+		return;
+	}
 	processes_end(process, header->time);
 	NOTIFY(world, ends, process);
 }

@@ -23,6 +23,8 @@ struct world_subscriber {
 	void (*ends)(void *context, const struct process *process);
 	/* One of its threads changed its name. */
 	void (*renames)(void *context, struct process *process, const struct event_comm *event);
+	/* A thread ended, and others run. */
+	void (*thread_ends)(void *context, const struct process *process, uint32_t tid);
 	/* A few seconds later: the profile has reached its end. */
 	void (*drops)(void *context, const struct process *process);
 	/* A known process mapped something; the header has its index and pid, and proc_pid as

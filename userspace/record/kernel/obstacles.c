@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* obstacles.c: programs that keep the kernel waiting while probes are attached, and what is said.
+ */
+#include "obstacles.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../machine/clock.h"
+#include "../../util/proc_file.h"
+
+#define CHECK_NS UINT64_C(150000000)  /* between two checks */
+#define BUSY_NS  UINT64_C(1000000000) /* time that a program is in the way, before a message */
+
+enum { NAMED_MAX = 4 };
+
+/* The program may be waiting for a file whose server does not answer, and cannot end before
+ * that. */
+#define END_IT                                                                                 \
+	"End it (kill -KILL), and the FUSE server whose answer it waits for, if there is one " \
+	"(/sys/fs/fuse/connections/*/abort): "
+
+void obstacles_begin(struct obstacles *obstacles)
+{
+	obstacles->began = clock_now();
+	obstacles->late = false;
+}
+
+bool obstacles_exceed(struct obstacles *obstacles, uint64_t ns)
+{
+	uint64_t now = clock_now();
+	bool first = obstacles->next_check < obstacles->began;
+
+	if (now - obstacles->began < CHECK_NS)
+		return false;
+	if (!first && now < obstacles->next_check)
+		return now - obstacles->began > ns;
+	obstacles->n_suspects = first ? locked_find(obstacles->iterator, obstacles->suspects)
+				      : locked_still(obstacles->iterator, obstacles->suspects,
+						     obstacles->n_suspects);
+	obstacles->next_check = now + CHECK_NS;
+	return now - obstacles->began > ns;
+}
+
+/* Formats "process 12 (name), process 13 (name)". */
+static const char *describe(const uint32_t *pids, size_t n)
+{
+	static char text[NAMED_MAX * 40];
+	size_t used = 0;
+	char name[16];
+
+	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
+		if (proc_file_read(pids[i], "comm", name, sizeof(name)))
+			name[0] = '\0';
+		name[strcspn(name, "\n")] = '\0';
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%sprocess %" PRIu32 " (%s)", i ? ", " : "", pids[i],
+					 name);
+	}
+	return text;
+}
+
+/* On busy CPUs a program may lose its CPU while it holds the lock. */
+void obstacles_busy(struct obstacles *obstacles, uint32_t pid, const char *what,
+		    struct problem *problem)
+{
+	const uint32_t pids[] = {pid};
+	uint64_t now = clock_now();
+
+	if (pid != obstacles->busy)
+		obstacles->busy_since = now;
+	obstacles->busy = pid;
+	if (!obstacles->busy_since || now - obstacles->busy_since < BUSY_NS)
+		return;
+	obstacles->busy_since = 0;
+	problem_set(problem, -EBUSY,
+		    "memory map kept locked by %s: if the kernel waited for that, no process of "
+		    "this machine could fork\n" END_IT "until then probes are not attached to %s",
+		    describe(pids, 1), what);
+}
+
+/* While the kernel waits for a program, all forks on the machine wait too. `what` is not done. */
+int obstacles_late(struct obstacles *obstacles, const char *what, struct problem *problem)
+{
+	obstacles->late = true;
+	if (!obstacles->n_suspects)
+		return problem_set(problem, -ETIME,
+				   "not %s within 2 s, though no program keeps the kernel "
+				   "waiting: the machine may be busy",
+				   what);
+	return problem_set(problem, -ETIME,
+			   "memory map kept locked by %s: where the kernel waits for that, no "
+			   "process of this machine can fork\n" END_IT
+			   "until then probes are not %s",
+			   describe(obstacles->suspects, obstacles->n_suspects), what);
+}
