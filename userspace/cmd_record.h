@@ -250,6 +250,7 @@ struct library_search {
 	struct agent_verdict verdict;   /* for the program and all its libraries */
 	bool generates;                 /* a library has a runtime that generates code */
 	bool probed;                    /* a file has probes */
+	bool copies;                    /* arguments or environment make a runtime copy its code */
 };
 
 /* Reads the files that will be loaded; `words`: the command. They are released by

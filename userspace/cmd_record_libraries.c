@@ -15,10 +15,17 @@
 #include "cmd_record.h"
 #include "record/unwind/unwinder.h"
 #include "util/log.h"
+#include "util/path_base.h"
 
 enum {
 	WORDS_MAX = 16,   /* of the arguments that may be programs */
 	PROGRAMS_MAX = 4, /* that are read */
+};
+
+/* Programs that execute the code of others themselves, and would read breakpoints in it; a final
+ * '*' stands for any end. */
+static const char *const emulators[] = {
+	"valgrind", "qemu-*", "box64", "box86", "FEX*", "blink", "drrun", "pin",
 };
 
 #define SEPARATORS " \t\n;&|()'\"" /* of words in a shell's argument */
@@ -81,6 +88,17 @@ static void read_program(struct recording *recording, const char *path, bool run
 	libraries_free(err ? NULL : libraries);
 }
 
+static bool is_emulator(const char *word)
+{
+	for (size_t i = 0; i < sizeof(emulators) / sizeof(*emulators); i++) {
+		size_t size = strcspn(emulators[i], "*");
+
+		if (!strncmp(path_base(word), emulators[i], size + !emulators[i][size]))
+			return true;
+	}
+	return false;
+}
+
 /* Counts down what may still be read; false: no more words. */
 static bool read_word(struct recording *recording, const char *word, struct library_search *search,
 		      int *words, int *programs)
@@ -90,6 +108,8 @@ static bool read_word(struct recording *recording, const char *word, struct libr
 
 	if (!*word || *word == '-')
 		return true;
+	if (is_emulator(word))
+		return false;
 	if (!target_resolve(&recording->user, word, &path, &problem)) {
 		read_program(recording, path, !strchr(word, '/'), search);
 		free(path);
@@ -113,6 +133,16 @@ static void read_arguments(struct recording *recording, char **arguments,
 	}
 }
 
+/* Do arguments or environment make a runtime copy its code? */
+static bool any_copies(char *const *words)
+{
+	bool found = false;
+
+	for (; *words && !found; words++)
+		found = runtimes_copy(*words, strlen(*words));
+	return found;
+}
+
 /*
  * The reader's results are complete together with the session: reader, loading thread and
  * the program's dynamic linker work in parallel.
@@ -122,11 +152,12 @@ void recording_find_libraries(struct recording *recording, char **words,
 {
 	*search = (struct library_search){.files = recording->files,
 					  .unwinder = recording->unwinder,
-					  .agent = recording->options.agent_kind};
+					  .agent = recording->options.agent_kind,
+					  .copies = any_copies(words) || any_copies(environ)};
 	read_program(recording, recording->command, true, search);
 	/* The agent is judged by the program itself. */
 	search->agent = NULL;
-	if (!search->probed)
+	if (!search->probed && !is_emulator(recording->command))
 		read_arguments(recording, words + 1, search);
 }
 

@@ -230,6 +230,7 @@ enum { PROGRAMS_TEXT = 128 };
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
+	bool copies, copied;            /* as library_search; and a file has such a runtime */
 	bool probed;                    /* a file has gcprof's own probes */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version */
 };
@@ -242,14 +243,19 @@ static void search_file(void *context, const char *path, int fd)
 					    (uint32_t)target_pid(recording->target)};
 	struct file *file = files_read(recording->files, fd);
 	struct problem problem = {""};
+	const struct runtime *runtime;
+	bool copied;
 	int sites = 0;
 
-	if (file && file->state == FILE_KNOWN)
+	runtime = file ? runtime_get(file->facts.runtime.runtime) : NULL;
+	copied = search->copies && runtime && runtime->copies;
+	search->copied |= copied;
+	if (file && file->state == FILE_KNOWN && !copied)
 		sites = attach_file_now(session_probes(recording->session), file, &target,
 					&problem);
 	if (file && !search->runtime[0])
 		runtime_describe(&file->facts.runtime, search->runtime);
-	search->probed |= sites > 0 && !runtime_get(file->facts.runtime.runtime);
+	search->probed |= sites > 0 && !runtime;
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
 	if (file)
 		unwinder_expect(recording->unwinder, file->id);
@@ -286,7 +292,7 @@ static void describe_none(const struct recording *recording, const char *names, 
  */
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
-	struct probe_search search = {.recording = recording};
+	struct probe_search search = {.recording = recording, .copies = libraries->copies};
 	char why_not[256];
 
 	recording_leave_libraries(libraries, search_file, &search);
@@ -295,6 +301,11 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	if (search.failed)
 		snprintf(why_not, sizeof(why_not),
 			 "the probes of %s or its libraries could not be attached",
+			 path_base(recording->command));
+	else if (search.copied)
+		snprintf(why_not, sizeof(why_not),
+			 "%s is recorded without probes: it copies its code, and the copy would "
+			 "contain breakpoints",
 			 path_base(recording->command));
 	else if (search.runtime[0])
 		snprintf(why_not, sizeof(why_not), "%s reports none", search.runtime);

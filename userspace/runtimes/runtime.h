@@ -227,7 +227,9 @@ struct runtime {
 	const char *last_thread;
 	const char *agent;  /* for --agent: reports samples or their end; NULL: none */
 	bool agent_samples; /* only it switches on the sampler that places report */
-	bool walks;         /* only for some versions stacks show its functions: see has_frames */
+	const char
+		*copies; /* an option, up to its value, that copies the program's code; or NULL */
+	bool walks;      /* only for some versions stacks show its functions: see has_frames */
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;
@@ -302,6 +304,10 @@ bool runtime_place_has(const struct runtime_place *place, enum place_value value
 
 /* Is this link-time address, or encoded frame, of the runtime's own code? */
 bool runtime_is_own(const struct runtime_facts *facts, uint64_t place);
+
+/* Do arguments or an environment, `size` bytes, make a runtime that can do so copy its own code?
+ * Breakpoints in the copy would end the program. */
+bool runtimes_copy(const char *text, size_t size);
 
 #define RUNTIME_TEXT_MAX 64
 

@@ -54,6 +54,29 @@ bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_
 	return runtime != NULL;
 }
 
+/* An option may be written with underscores. Later values replace earlier ones, but where each of
+ * them comes from is not known. */
+static bool is_option(const char *text, size_t size, const char *option)
+{
+	size_t i = 0;
+
+	while (option[i] && i < size && (text[i] == '_' ? '-' : text[i]) == option[i])
+		i++;
+	return !option[i] && (size - i < 3 || strncmp(text + i, "off", 3) != 0);
+}
+
+bool runtimes_copy(const char *text, size_t size)
+{
+	for (uint32_t number = 1; number < RUNTIMES; number++) {
+		const struct runtime *runtime = runtime_get(number);
+
+		for (size_t i = 0; runtime && runtime->copies && i < size; i++)
+			if (is_option(text + i, size - i, runtime->copies))
+				return true;
+	}
+	return false;
+}
+
 bool runtime_is_own(const struct runtime_facts *facts, uint64_t place)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);

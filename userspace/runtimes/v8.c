@@ -389,6 +389,7 @@ const struct runtime runtime_v8 = {
 		    "v8::internal::BackgroundCompileTask::Run",
 	.agent = "node",
 	.agent_samples = true,
+	.copies = "--use-largepages=",
 	.walks = true,
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),

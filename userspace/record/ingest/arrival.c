@@ -109,17 +109,35 @@ static struct probe_target probe_target(const struct process *process)
 	return (struct probe_target){(uint32_t)process->id, process->proc_pid};
 }
 
+/* The file must not have breakpoints in this program. */
+static void refuse(struct arrival *arrival, const struct file *file, struct process *process,
+		   const struct problem *problem)
+{
+	attach_leave(session_probes(arrival->session), file, (uint32_t)process->id);
+	if (process->refused != process->copies_of + 1)
+		fail(arrival, problem);
+	process->refused = process->copies_of + 1;
+	arrival->unprobed = text_copies_reason(process);
+	arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
+}
+
 /* False: its probes are being attached, or wait for room, which programs free when they end. */
-static bool attach(struct arrival *arrival, struct file *file, const struct process *process,
+static bool attach(struct arrival *arrival, struct file *file, struct process *process,
 		   const struct event_mmap *event, uint64_t until)
 {
 	const struct probe_target target = probe_target(process);
 	struct problem problem;
-	int err;
+	int err = 1;
 
 	if (process->end != PROCESS_RUNS || !process->proc_pid)
 		return true;
-	err = attach_file(session_probes(arrival->session), file, &target, &problem);
+	if (file->facts.n_sites)
+		err = text_copies_check(&arrival->asker, process, file, &problem);
+	if (err < 0) {
+		refuse(arrival, file, process, &problem);
+		return true;
+	}
+	err = err ? attach_file(session_probes(arrival->session), file, &target, &problem) : 1;
 	if ((err > 0 || err == -E2BIG) && wait(arrival, event, until)) {
 		arrival->crowded |= err < 0;
 		return false;
@@ -304,8 +322,9 @@ void arrival_turn(struct arrival *arrival, bool last)
 	struct attach *probes = session_probes(arrival->session);
 	struct attach_result result;
 	uint64_t now = clock_now();
-	bool goes_on = last;
+	bool goes_on = last || arrival->asker.answered;
 
+	arrival->asker.answered = false;
 	while (attach_turn(probes, &result))
 		goes_on |= ended(arrival, &result);
 	if (!arrival->waiting.size || (!goes_on && now < arrival->next_try))
@@ -318,23 +337,28 @@ void arrival_turn(struct arrival *arrival, bool last)
 		make_room(arrival);
 }
 
+static bool is_busy(const struct arrival *arrival)
+{
+	return attach_is_busy(session_probes(arrival->session)) ||
+	       text_copies_asks(&arrival->asker);
+}
+
 void arrival_settle(struct arrival *arrival, uint64_t ns)
 {
 	uint64_t end = clock_now() + ns;
 
-	for (arrival_turn(arrival, false);
-	     attach_is_busy(session_probes(arrival->session)) && clock_now() < end;
-	     arrival_turn(arrival, false))
+	for (arrival_turn(arrival, false); is_busy(arrival) && clock_now() < end;
+	     arrival_turn(arrival, false)) {
 		worker_wait_any(WAIT_MS);
+		opener_turn(files_opener(arrival->files));
+	}
 }
 
 static uint64_t attaching(const struct arrival *arrival)
 {
 	const struct waiting *first = (const void *)arrival->waiting.data;
 
-	return arrival->waiting.size && attach_is_busy(session_probes(arrival->session))
-		       ? first->event.header.time
-		       : UINT64_MAX;
+	return arrival->waiting.size && is_busy(arrival) ? first->event.header.time : UINT64_MAX;
 }
 
 uint64_t arrival_pending(const struct arrival *arrival)

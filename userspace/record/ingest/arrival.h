@@ -12,6 +12,7 @@
 #include "../unwind/unwinder.h"
 #include "../../util/problem.h"
 #include "flow.h"
+#include "text_copies.h"
 
 /* All borrowed except `waiting`. */
 struct arrival {
@@ -24,12 +25,14 @@ struct arrival {
 	struct control *control; /* NULL: nothing is written to programs */
 	struct heap_profiles *heaps;
 	struct name_tables *names;
-	struct flow *flow;     /* NULL: not created yet */
+	struct flow *flow; /* NULL: not created yet */
+	struct text_copies_asker asker;
 	struct buffer waiting; /* mappings of files that are not attached yet; to be freed */
 	uint64_t next_try;     /* ns */
 	bool crowded;          /* some wait for free probe locations */
 	uint64_t unprobed_ns; /* that programs ran before the probes of their files were attached */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version; "": none */
+	const char *unprobed;           /* why one is recorded without probes; NULL: none is */
 	bool attached;                  /* a file was attached; to be reset */
 	bool trouble; /* a file could not be attached, see `problem`; to be reset */
 	struct problem problem;

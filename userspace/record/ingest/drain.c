@@ -235,6 +235,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		.counters = parts->counters,
 		.processes = parts->processes,
 		.unwinder = parts->unwinder,
+		.asker = {.files = parts->files, .processes = parts->processes},
 	};
 	files_set_visitor(parts->files, arrival_mapped, &drain->arrival);
 	if (parts->control)
@@ -308,14 +309,16 @@ static int drain_rings(struct drain *drain, uint64_t now)
 static int drain_streams(struct drain *drain)
 {
 	const char *runtime = drain->arrival.runtime;
-	char why_not[RUNTIME_TEXT_MAX + 64];
+	char why_not[RUNTIME_TEXT_MAX + 128];
 
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
 	snprintf(why_not, sizeof(why_not),
-		 runtime[0] ? "%s reports none" : "it has gcprof's probes, but none for this",
-		 runtime);
+		 !runtime[0]               ? "it has gcprof's probes, but none for this"
+		 : drain->arrival.unprobed ? "%s is recorded without probes: %s"
+					   : "%s reports none",
+		 runtime, drain->arrival.unprobed);
 	if (!session_probes_attached(drain->parts.session, why_not))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
@@ -506,6 +509,7 @@ void drain_free(struct drain *drain)
 	heap_profiles_free(drain->heaps);
 	name_tables_free(drain->tables);
 	rings_free(drain->rings);
+	text_copies_leave(&drain->arrival.asker);
 	buffer_free(&drain->arrival.waiting);
 	flow_free(drain->flow);
 	snapshots_free(drain->snapshots);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "../../reader/worker.h"
@@ -108,16 +107,6 @@ static struct probe_link *link_at(const struct attach *attach, uint32_t number)
 	return probe_links_at(attach->links, number);
 }
 
-/* The user of a process, as the kernel tells it; 0 if it is gone. */
-static uint64_t user_of(uint32_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return stat(path, &st) ? 0 : st.st_uid;
-}
-
 static int add_link(struct attach *attach, const struct probe_target *target, uint32_t first,
 		    struct file *file)
 {
@@ -125,7 +114,6 @@ static int add_link(struct attach *attach, const struct probe_target *target, ui
 		.first = first,
 		.process = target->process,
 		.pid = target->pid,
-		.user = user_of(target->pid),
 		.file = file,
 	};
 
@@ -417,11 +405,24 @@ int attach_file(struct attach *attach, struct file *file, const struct probe_tar
 					    : strerror(-err));
 }
 
-uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process)
+static uint32_t find_link(const struct attach *attach, const struct file *file, uint32_t process)
 {
 	uint32_t first = probe_places_find(attach->places, file);
-	uint32_t number = first == PLACES_NONE ? LINKS_NONE
-					       : probe_links_find(attach->links, process, first);
+
+	return first == PLACES_NONE ? LINKS_NONE : probe_links_find(attach->links, process, first);
+}
+
+void attach_leave(struct attach *attach, const struct file *file, uint32_t process)
+{
+	uint32_t number = find_link(attach, file, process);
+
+	if (number != LINKS_NONE)
+		probe_links_end(attach->links, number);
+}
+
+uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process)
+{
+	uint32_t number = find_link(attach, file, process);
 
 	return number == LINKS_NONE ? 0 : link_at(attach, number)->since;
 }

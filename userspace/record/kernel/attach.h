@@ -48,6 +48,9 @@ struct probe_target {
 int attach_file(struct attach *attach, struct file *file, const struct probe_target *target,
 		struct problem *problem);
 
+/* The process must be without breakpoints in this file. */
+void attach_leave(struct attach *attach, const struct file *file, uint32_t process);
+
 /* Since when a file is attached to a process, CLOCK_MONOTONIC ns; 0: it is not. */
 uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process);
 

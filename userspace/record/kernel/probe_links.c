@@ -3,8 +3,11 @@
 #include "probe_links.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../../util/map.h"
 #include "../world/file.h"
@@ -83,14 +86,24 @@ static void enqueue(struct probe_links *links, uint32_t number)
 	links->queue[(links->queue_from + links->queued++) % PROBE_LINKS_MAX] = number;
 }
 
+/* The user of a process, as the kernel tells it; 0 if it is gone. */
+static uint64_t user_of(uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
 int probe_links_add(struct probe_links *links, const struct probe_link *link)
 {
-	uint64_t *used = map_put(links->users, &link->user, NULL), *head;
+	uint64_t user = user_of(link->pid), *used = map_put(links->users, &user, NULL), *head;
 	struct probe_link *new;
 
 	if (!used)
 		return -ENOMEM;
-	if (links->used == PROBE_LINKS_MAX || (link->user && *used >= PROBE_LINKS_MAX / 4))
+	if (links->used == PROBE_LINKS_MAX || (user && *used >= PROBE_LINKS_MAX / 4))
 		return -EUSERS;
 	head = map_put(links->of, &link->process, NULL);
 	if (!head)
@@ -100,6 +113,7 @@ int probe_links_add(struct probe_links *links, const struct probe_link *link)
 	new = &links->all[links->search];
 	*new = *link;
 	new->state = LINK_WAITS;
+	new->user = user;
 	new->next = (uint32_t)*head;
 	if (new->file)
 		new->file->attaching++;

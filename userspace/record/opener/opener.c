@@ -443,6 +443,15 @@ int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *co
 	return add(opener, LANE_MEMORY, &order);
 }
 
+int opener_words(struct opener *opener, uint32_t pid, opener_done *done, void *context)
+{
+	const struct opener_process wanted = {.pid = pid};
+	const struct order order = {OPENER_WORDS, pid, &wanted, sizeof(wanted),
+				    "",           -1,  done,    context};
+
+	return add(opener, LANE_MEMORY, &order);
+}
+
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,
 	       void *context)
 {

@@ -103,6 +103,10 @@ int opener_space(struct opener *opener, const struct opener_space *wanted, opene
 /* Writes a process's executable mappings to a file, as text like /proc/PID/maps. */
 int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
+/* Writes arguments and environment of a process's program to a file. The result has the inode of
+ * the program. */
+int opener_words(struct opener *opener, uint32_t pid, opener_done *done, void *context);
+
 /* Opens the perf map of a process, if it certainly is its own; `owner` is borrowed for this
  * call. */
 int opener_map(struct opener *opener, const struct code_owner *owner, opener_done *done,

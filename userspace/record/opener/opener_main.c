@@ -30,7 +30,8 @@
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
-	uint32_t group = kind == OPENER_SPACE || kind == OPENER_MAPS    ? OPENER_MEMORY
+	uint32_t group = kind == OPENER_SPACE || kind == OPENER_MAPS || kind == OPENER_WORDS
+				 ? OPENER_MEMORY
 			 : kind == OPENER_USER || kind == OPENER_MEMORY ? kind
 									: OPENER_MAPPED;
 	int err;
@@ -72,6 +73,7 @@ static size_t size_of(uint32_t kind)
 		[OPENER_MEMORY] = sizeof(struct opener_memory),
 		[OPENER_SPACE] = sizeof(struct opener_space),
 		[OPENER_MAPS] = sizeof(struct opener_process),
+		[OPENER_WORDS] = sizeof(struct opener_process),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -152,6 +154,9 @@ static void work(const struct request *request, const void *body)
 		break;
 	case OPENER_MAPS:
 		answer_file(opener_read_maps(process->pid), &file);
+		break;
+	case OPENER_WORDS:
+		answer_file(opener_read_words(process->pid, &file), &file);
 		break;
 	default:
 		change_memory(body);

@@ -25,10 +25,12 @@
 #include "../../util/proc_file.h"
 #include "../machine/proc_memory.h"
 
-#define STAT_FIELD_START 22
-#define LINES_MAX        (1 << 17) /* mappings of a process */
+#define STAT_FIELD_START     22
+#define STAT_FIELD_ARG_START 48        /* followed by the end, and both of the environment */
+#define LINES_MAX            (1 << 17) /* mappings of a process */
 
-#define MAPS_BYTES (1 << 20) /* of lines about code */
+#define MAPS_BYTES  (1 << 20) /* of lines about code */
+#define WORDS_BYTES (1 << 20) /* of arguments and environment */
 
 #define LOCK_TRIES 10 /* a program may keep the lock: others do not wait longer */
 #define LOCK_NS    1000000
@@ -164,6 +166,48 @@ int opener_read_maps(uint32_t pid)
 		return fd;
 	if (fd >= 0)
 		close(fd);
+	return err ? err : -EIO;
+}
+
+/* Appends memory of a process to a file. */
+static int copy_words(uint32_t pid, uint64_t from, uint64_t until, int file)
+{
+	static char words[WORDS_BYTES];
+	size_t size = until - from < sizeof(words) ? until - from : sizeof(words);
+	ssize_t n = until > from ? proc_memory_fetch(pid, from, words, size) : 0;
+
+	if (n < 0)
+		return (int)n;
+	return write(file, words, (size_t)n) == n && write(file, "", 1) == 1 ? 0 : -EIO;
+}
+
+int opener_read_words(uint32_t pid, struct opener_file *executed)
+{
+	uint64_t bounds[4] = {0};
+	char text[1024], exe[32];
+	const char *at;
+	struct stat st;
+	int fd, err;
+
+	err = proc_file_read(pid, "stat", text, sizeof(text));
+	if (err)
+		return err;
+	at = proc_file_stat(text, STAT_FIELD_ARG_START);
+	if (!at || sscanf(at, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &bounds[0],
+			  &bounds[1], &bounds[2], &bounds[3]) != 4)
+		return -ESRCH;
+	snprintf(exe, sizeof(exe), "/proc/%" PRIu32 "/exe", pid);
+	if (stat(exe, &st))
+		return -errno;
+	executed->inode = st.st_ino;
+	fd = memfd_create("words", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = copy_words(pid, bounds[0], bounds[1], fd);
+	err = err ? err : copy_words(pid, bounds[2], bounds[3], fd);
+	if (!err && !lseek(fd, 0, SEEK_SET))
+		return fd;
+	close(fd);
 	return err ? err : -EIO;
 }
 

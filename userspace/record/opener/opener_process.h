@@ -33,6 +33,10 @@ int opener_serve_space(int memory, uint32_t pid, uid_t user);
 /* A file with the executable lines of /proc/PID/maps, up to a MiB; or a negative errno. */
 int opener_read_maps(uint32_t pid);
 
+/* A file with the arguments and the environment of a program, up to a MiB, and the inode of what it
+ * executes; or a negative errno. */
+int opener_read_words(uint32_t pid, struct opener_file *executed);
+
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);
 

@@ -27,6 +27,7 @@ enum opener_request {
 	OPENER_MEMORY, /* opener_memory: opener_block */
 	OPENER_SPACE,  /* opener_space: opener_file, zero except for the user, and a socket */
 	OPENER_MAPS,   /* opener_process: zeroed opener_file and a descriptor of text */
+	OPENER_WORDS,  /* opener_process: opener_file, zero except for the inode, and likewise */
 };
 
 struct opener_head {

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# text.bats: breakpoints are in recorded processes only, and programs that copy their code live.
+# Parallel: each asks about processes of its own.
+
+load common
+# shellcheck disable=SC2030,SC2031,SC2154
+
+PYTHON=/usr/bin/python3.11
+COLLECTS='import gc
+while True: gc.collect()'
+
+setup_file() {
+	export PROGRAMS=$BATS_FILE_TMPDIR
+	gcc -O1 -D_GNU_SOURCE -shared -fPIC "$ROOT/tests/e2e/programs/copies.c" -o "$PROGRAMS/copies.so"
+	cat >"$PROGRAMS/objects.js" <<-'JS'
+		function make() { const all = []; for (let i = 0; i < 1e5; i++) all.push({ i }); return all; }
+		const end = Date.now() + (+process.argv[2] || 500); let n = 0;
+		while (Date.now() < end) n += make().length;
+		console.log("alive", n > 0);
+	JS
+}
+
+need_python() {
+	need_root
+	[ -x "$PYTHON" ] || skip 'there is no Python 3.11'
+}
+
+# KiB of a process's code of a file that it shares with no file any more: with breakpoints in it.
+changed() { # PID FILE
+	awk -v file="$2" '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 ~ /x/ && index($0, file) }
+		code && /^Anonymous:/ { sum += $2 } END { print sum + 0 }' "/proc/$1/smaps"
+}
+
+is_changed() { # PID FILE
+	[ "$(changed "$1" "$2")" -gt 0 ]
+}
+
+is_unchanged() { # PID FILE
+	[ "$(changed "$1" "$2")" = 0 ]
+}
+
+starts_python() { # ...
+	start "$PYTHON" -S -c "$COLLECTS"
+	wait_busy "$pid"
+}
+
+only_one_is_changed() { # PID OTHER OPTION...
+	begin_recording "${@:3}" -p "$1"
+	wait_until is_changed "$1" /python3
+	is_unchanged "$2" /python3
+	wait_on "$1" 10
+	end_recording
+	is_unchanged "$1" /python3
+	kill -0 "$1"
+	kill -0 "$2"
+}
+
+@test "breakpoints are in the process that is recorded, in no other of its runtime, and in none afterwards" {
+	local other
+	need_python
+	starts_python
+	other=$pid
+	starts_python
+	only_one_is_changed "$pid" "$other"
+	holds '.gc.minor.count + .gc.major.count > 0'
+	export GCPROF_TEST_PROBES_ONE_BY_ONE=1
+	only_one_is_changed "$pid" "$other"
+	holds '.gc.minor.count + .gc.major.count > 0'
+}
+
+@test "a node that copies its code lives beside one that is recorded" {
+	need_root
+	command -v node >/dev/null || skip 'there is no Node.js'
+	start node "$PROGRAMS/objects.js" 1000000
+	wait_busy "$pid"
+	begin_recording -p "$pid"
+	wait_until is_changed "$pid" /node
+	for option in on silent; do
+		same node "$(node --use-largepages=$option "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
+		same node "$(NODE_OPTIONS=--use-largepages=$option node "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
+	done
+	end_recording
+	holds '.gc.minor.count > 0'
+}
+
+# A message says why there are no collections.
+lives_without_probes() { # COMMAND...
+	record -- "$@"
+	cat record.log
+	grep -q '^alive' out
+	grep -q 'is recorded without probes' record.log
+	holds '.exit_status == 0 and .streams.gc.attached == false and (.streams.gc.why_not | test("without probes|have gcprof|no runtime"))'
+	holds '.cpu.samples > 0'
+}
+
+@test "a node that copies its code is recorded without probes, and a message says so" {
+	need_root
+	command -v node >/dev/null || skip 'there is no Node.js'
+	lives_without_probes node --use-largepages=on "$PROGRAMS/objects.js"
+	lives_without_probes node --use_largepages=silent "$PROGRAMS/objects.js"
+	lives_without_probes sh -c "node --use-largepages=on $PROGRAMS/objects.js; exit 0"
+	lives_without_probes env NODE_OPTIONS=--use-largepages=on node "$PROGRAMS/objects.js"
+	export NODE_OPTIONS=--use-largepages=on
+	lives_without_probes node "$PROGRAMS/objects.js"
+	# This one does not copy it.
+	export NODE_OPTIONS=--use-largepages=off
+	record -- node "$PROGRAMS/objects.js"
+	holds '.streams.gc.attached and .gc.minor.count > 0'
+}
+
+@test "a Python that an emulator executes is recorded without probes, and a message says so" {
+	need_python
+	command -v valgrind >/dev/null || skip 'there is no valgrind'
+	lives_without_probes valgrind -q "$PYTHON" -I -S -c 'import gc; gc.collect(); print("alive")'
+	lives_without_probes sh -c "valgrind -q $PYTHON -I -S -c 'import gc; gc.collect(); print(\"alive\")'; exit 0"
+}
+
+@test "a Python whose code was copied at its start lives beside one that is recorded" {
+	need_python
+	starts_python
+	begin_recording -p "$pid"
+	wait_until is_changed "$pid" /python3
+	for how in move back; do
+		same "$how" "$(LD_PRELOAD=$PROGRAMS/copies.so COPY=/python3 HOW=$how "$PYTHON" -c \
+			'import gc; [gc.collect() for _ in range(50)]; print("alive")')" alive
+	done
+	end_recording
+}
+
+@test "children of a fork are recorded, also when their parent has ended" {
+	need_python
+	cat >forks.py <<-'PY'
+		import gc, os, sys, time
+		gc.disable()
+		def collect():
+		    until = time.time() + 1
+		    n = 0
+		    while time.time() < until: n += gc.collect() >= 0; time.sleep(0.01)
+		    print(n, flush=True)
+		    os._exit(0)
+		if os.fork() == 0:
+		    if os.fork() == 0: collect()
+		    os._exit(0)
+		os.wait()
+		os._exit(0)
+	PY
+	record -F 0 -- sh -c "$PYTHON -I -S forks.py; sleep 2"
+	cat record.log
+	"$GCPROF" query --format csv 'SELECT count(*) FROM collections' 2>/dev/null | tail -n 1 >counted
+	# What it did in its first milliseconds is not recorded.
+	awk '{ getline counted <"counted"; exit !(counted > $1 / 2 && counted <= $1 + 10) }' out
+	holds '[.losses[] | select(.name == "UNPROBED") | .count > 0] == [true]'
+}
+
+@test "a program that a thread executes is recorded from its start on" {
+	need_python
+	cat >thread.c <<-C
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *run(void *unused)
+		{
+			execl("$PYTHON", "python", "-I", "-S", "-c", "import gc, time\nend = time.time() + 1\nwhile time.time() < end: gc.collect()", (char *)0);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, 0, run, 0);
+			pthread_join(thread, 0);
+			return 1;
+		}
+	C
+	gcc -O1 thread.c -o thread -lpthread
+	record -F 0 -- ./thread
+	holds '.exit_status == 0 and .gc.major.count + .gc.minor.count > 10'
+	export GCPROF_TEST_PROBES_ONE_BY_ONE=1
+	record -F 0 -- ./thread
+	holds '.exit_status == 0 and .gc.major.count + .gc.minor.count > 10'
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text_copies.c: programs that copy or translate code, which must be without breakpoints. */
+/*
+ * What a program copies would contain the breakpoints, but no probe of the kernel's: the program
+ * would die of SIGTRAP. So its arguments and environment are searched before its files are
+ * attached. An emulator is a program without a dynamic linker that has mapped another program's
+ * code.
+ */
+#include "text_copies.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../world/running.h"
+#include "../../runtimes/runtime.h"
+
+/* The file with this inode that the process has mapped; NULL: none known. */
+static const struct file *find_mapped(struct files *files, const struct process *process,
+				      uint64_t inode)
+{
+	const struct mapping *lists[2];
+	size_t n[2];
+
+	lists[0] = mappings_all(process->mappings, &n[0]);
+	lists[1] = process_ahead(process, &n[1]);
+	for (int list = 0; list < 2; list++) {
+		for (size_t i = 0; i < n[list]; i++) {
+			const struct file *file = files_by_id(files, lists[list][i].file);
+
+			if (file && file->key.inode == inode)
+				return file;
+		}
+	}
+	return NULL;
+}
+
+/* A dynamic linker may be called as a program, too. */
+static bool is_emulator(const struct file *executed, const struct file_key *code)
+{
+	const char *slash = executed ? strrchr(executed->path, '/') : NULL;
+
+	return slash && executed->key.inode != code->inode && file_is_program(executed) &&
+	       !executed->facts.interpreter[0] && strncmp(slash, "/ld", 3) != 0;
+}
+
+static bool has_option(int fd)
+{
+	struct stat st;
+	void *text = MAP_FAILED;
+	bool found;
+
+	if (!fstat(fd, &st) && st.st_size)
+		text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (text == MAP_FAILED)
+		return false;
+	found = runtimes_copy(text, (size_t)st.st_size);
+	munmap(text, (size_t)st.st_size);
+	return found;
+}
+
+static enum text_copies judge(const struct text_question *question, const struct process *process,
+			      const struct opener_result *result)
+{
+	struct files *files = question->asker->files;
+
+	if (result->err)
+		return TEXT_UNREADABLE;
+	if (is_emulator(find_mapped(files, process, result->file.inode), &question->file))
+		return TEXT_TRANSLATED;
+	return has_option(result->fd) ? TEXT_COPIED : TEXT_STAYS;
+}
+
+static void take(void *context, const struct opener_result *result)
+{
+	struct text_question *question = context;
+	struct text_copies_asker *asker = question->asker;
+	struct process *process = processes_find(asker->processes, question->process);
+
+	if (process && process->copies == TEXT_ASKED && process->copies_of == question->program)
+		process->copies = (uint8_t)judge(question, process, result);
+	if (result->fd >= 0)
+		close(result->fd);
+	asker->answered = true;
+	question->asker = NULL;
+}
+
+static void ask(struct text_copies_asker *asker, struct process *process, const struct file *file)
+{
+	struct text_question *question = asker->questions;
+
+	while (question < asker->questions + TEXT_QUESTIONS && question->asker)
+		question++;
+	if (question == asker->questions + TEXT_QUESTIONS)
+		return;
+	*question =
+		(struct text_question){asker, (uint32_t)process->id, process->program, file->key};
+	if (opener_words(files_opener(asker->files), process->proc_pid, take, question))
+		question->asker = NULL;
+	else
+		process->copies = TEXT_ASKED;
+}
+
+const char *text_copies_reason(const struct process *process)
+{
+	return process->copies == TEXT_COPIED
+		       ? "it copies its code, and the copy would contain breakpoints"
+	       : process->copies == TEXT_TRANSLATED
+		       ? "another program executes its code, and would read breakpoints"
+		       : "its arguments cannot be read, so it may copy its code";
+}
+
+static int refuse(const struct process *process, const struct file *file, struct problem *problem)
+{
+	char name[16];
+
+	running_name((pid_t)process->proc_pid, name);
+	return problem_set(problem, -EOPNOTSUPP,
+			   "process %" PRIu32 " (%s) is recorded without probes in %s: %s",
+			   process->proc_pid, name, file->path, text_copies_reason(process));
+}
+
+int text_copies_check(struct text_copies_asker *asker, struct process *process,
+		      const struct file *file, struct problem *problem)
+{
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+
+	if (process->copies_of != process->program) {
+		process->copies = TEXT_UNKNOWN;
+		process->copies_of = process->program;
+	}
+	if (process->copies == TEXT_UNKNOWN)
+		ask(asker, process, file);
+	if (process->copies <= TEXT_ASKED)
+		return 0;
+	return process->copies == TEXT_STAYS ||
+			       (process->copies == TEXT_COPIED && !(runtime && runtime->copies))
+		       ? 1
+		       : refuse(process, file, problem);
+}
+
+void text_copies_leave(struct text_copies_asker *asker)
+{
+	for (size_t i = 0; i < TEXT_QUESTIONS; i++)
+		if (asker->questions[i].asker)
+			opener_cancel(files_opener(asker->files), &asker->questions[i]);
+}
+
+bool text_copies_asks(const struct text_copies_asker *asker)
+{
+	for (size_t i = 0; i < TEXT_QUESTIONS; i++)
+		if (asker->questions[i].asker)
+			return true;
+	return false;
+}
