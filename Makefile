@@ -10,6 +10,7 @@
 #:   demo, example           record a program and print its report; see README.md
 #:   test                    all tests but the slow ones; as root
 #:   test-long               tests that take minutes each
+#:   test-again              each bats file 20 times on a busy machine; TIMES=N, PATTERN=NAME
 #:   test-threads            tests with threads under the thread sanitizer
 #:   test-random             random programs on the collector, under sanitizers
 #:   mutants                 break the collector on purpose: each fault must be found
@@ -307,7 +308,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege
+.PHONY: help setup setup-runtimes demo example test test-again test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -337,6 +338,10 @@ THREADED := gc_threads gc_provider gc_pauses gc_model gc_random gc_regress_threa
 test-long: setup
 	@+$(build) all
 	@LONG=1 tests/run $(O)
+
+test-again: setup
+	@+$(build) all
+	@tools/again $(O) $(PATTERN)
 
 test-threads: setup
 	@+$(build) O=$(O)/tsan BUILD=debug SAN=thread \

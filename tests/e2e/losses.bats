@@ -63,8 +63,15 @@ collect() {
 # Events of collections and threads that were sent. A thread that began before the recorder had written
 # to the control block announces itself once more, at its next allocation: that is chance, and not counted.
 sent() {
-	echo $(($(ask .streams.gc.events) + $(lost GC_RING) -
+	echo $(($(ask .streams.gc.events) + $(lost GC_RING) + $(lost GC_CEILING) -
 		$("$GCPROF" dump | jq -s '[.[] | select(.record == "mutator" and .event == 3)] | length')))
+}
+
+# In another run the one thread's second announcement may be among what was lost.
+same_sent() { # IN_ANOTHER_RUN
+	local more=$(($(sent) - $1))
+	echo "$1 events of collections, and $more more"
+	[ "$more" = 0 ] || [ "$more" = 1 ]
 }
 
 @test "collections: records and losses add up to what the program did" {
@@ -75,7 +82,7 @@ sent() {
 	all=$(sent)
 	[ "$all" -gt 1000 ]
 	GCPROF_TEST_RING=gc=4K collect
-	same sent "$(sent)" "$all"
+	same_sent "$all"
 }
 
 # The same samples each time, some alone and some by the batch, whose fates come in pieces. Whoever
@@ -102,16 +109,16 @@ allocate() {
 
 @test "outcomes do not go with collections that are lost: each adds up by itself" {
 	need_root
-	local kinds='alloc fate period type code' gc='gc_begin gc_end phase mutator' alloc all
+	local kinds='alloc fate period type code' alloc all
 	export GCPROF_GC_CEILING=0
 	allocate
 	holds '.streams.gc.lost == 0 and .streams.alloc.lost == 0'
 	alloc=$(stored $kinds)
-	all=$(stored $gc)
+	all=$(sent)
 	GCPROF_TEST_CEILING=10 allocate
 	[ "$(lost GC_CEILING)" -gt 0 ]
 	needs_nobody_else same 'of the allocations' "$(stored $kinds)" "$alloc"
-	same 'of the collections' "$(($(stored $gc) + $(lost GC_CEILING)))" "$all"
+	same_sent "$all"
 	# Those that wait for the next collection that is reported are reported as well.
 	unset GCPROF_GC_CEILING
 	GCPROF_TEST_CEILING=10 allocate
