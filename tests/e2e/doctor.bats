@@ -64,6 +64,47 @@ verdict() { # CHECK
 	same possible "$(jq .possible <<<"$output")" false
 }
 
+@test "root of a user namespace: impossible, and it is said that its rights do not count" {
+	need_root
+	unshare -Ur true || skip 'there are no user namespaces'
+	run unshare -Ur ./gcprof doctor
+	echo "$output"
+	same status "$status" 1
+	grep -qE '^ +fails +rights +the rights of a user namespace do not count' <<<"$output"
+	grep -q -- '-> Record from outside of the container' <<<"$output"
+	run unshare -Ur ./gcprof record -o namespace.data -- ./churn --bytes 16M
+	echo "$output"
+	same status "$status" 1
+	grep -q 'the rights of a user namespace do not count' <<<"$output"
+	[ ! -e namespace.data ]
+}
+
+@test "a kernel is asked what it has, not what it is called" {
+	need_root
+	setarch --uname-2.6 ./gcprof doctor --json >doctor.json
+	jq -r '.checks[] | select(.name == "kernel").found' doctor.json | grep -qE '^Linux 2\.6\..* has all that recording needs$'
+	jq -e '.possible and ([.streams[].works] | all)' doctor.json
+}
+
+# Hierarchies of cgroups, in a mount namespace: one folder each of type TYPE.
+with_cgroups() { # TYPE FOLDER
+	unshare -m sh -ec "
+		! mountpoint -q /sys/fs/cgroup || umount -R -l /sys/fs/cgroup
+		mount -t tmpfs none /sys/fs/cgroup
+		[ -z '$1' ] || { mkdir -p '/sys/fs/cgroup/$2' && mount -t $1 none '/sys/fs/cgroup/$2'; }
+		exec ./gcprof doctor --json" >doctor.json
+	jq -r '.checks[] | select(.name == "cgroups") | .verdict + " " + .found' doctor.json
+}
+
+@test "cgroups: version 2 is what --cgroup takes, beside version 1 its own groups, and without it nothing" {
+	need_root
+	same 'version 2' "$(with_cgroups cgroup2 .)" 'ok version 2, as --cgroup needs'
+	same both "$(with_cgroups cgroup2 unified)" \
+		'note version 2 is mounted on /sys/fs/cgroup/unified: --cgroup takes its groups, but none of version 1'
+	same neither "$(with_cgroups '' '')" 'limited version 2 is not mounted: --cgroup cannot be used, all else works'
+	jq -e .possible doctor.json
+}
+
 @test "too few descriptors: told before the kernel refuses" {
 	need_root
 	run bash -c 'ulimit -n 20; "$0" doctor' "$GCPROF"

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,13 +17,14 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "needs.h"
 #include "../machine/capabilities.h"
+#include "../machine/cgroup.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
+#define CGROUP_PATH   "/sys/fs/cgroup"
 #define TRACEFS_PATH  "/sys/kernel/tracing/events"
-
-enum { KERNEL_MAJOR = 6, KERNEL_MINOR = 1 };
 
 /* Descriptors that any recording may need; for each CPU: timer, page faults, mappings. */
 enum { FILES_LEAST = 270, FILES_A_CPU = 6 };
@@ -61,38 +63,6 @@ static bool read_line(const char *path, char *out, size_t size)
 	return true;
 }
 
-static void check_kernel(struct finding *out)
-{
-	struct utsname name;
-	unsigned major = 0, minor = 0;
-
-	/* A kernel with an unusual release name may well work. */
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
-		conclude(out, VERDICT_NOTE, "the kernel's version cannot be determined");
-		return;
-	}
-	if (major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR)) {
-		conclude(out, VERDICT_IMPOSSIBLE,
-			 "Linux %s is too old: recording needs %d.%d or newer", name.release,
-			 KERNEL_MAJOR, KERNEL_MINOR);
-		advise(out, "Record on a newer kernel; the profile can be read here.");
-		return;
-	}
-	conclude(out, VERDICT_GOOD, "Linux %s (%d.%d or newer is needed)", name.release,
-		 KERNEL_MAJOR, KERNEL_MINOR);
-}
-
-static void check_btf(struct finding *out)
-{
-	if (!access(BTF_PATH, R_OK)) {
-		conclude(out, VERDICT_GOOD, BTF_PATH " exists");
-		return;
-	}
-	conclude(out, VERDICT_IMPOSSIBLE,
-		 BTF_PATH ": %s; recording needs the kernel's type information", strerror(errno));
-	advise(out, "Use a kernel built with CONFIG_DEBUG_INFO_BTF=y.");
-}
-
 /* Appends the names of the capabilities of `need` that are not usable; true if there are any. */
 static bool list_missing(uint64_t usable, enum capability_need need, char *out, size_t size)
 {
@@ -112,12 +82,47 @@ static bool list_missing(uint64_t usable, enum capability_need need, char *out, 
 	return any;
 }
 
+static void check_kernel(struct finding *out)
+{
+	struct utsname name = {0};
+	char missing[640] = "", none[256] = "";
+
+	uname(&name);
+	if (list_missing(capabilities_usable(), CAPABILITY_ALL, none, sizeof(none))) {
+		conclude(out, VERDICT_NOTE,
+			 "Linux %s; what it has shows only with the rights to record",
+			 name.release);
+	} else if (needs_missing(need_table, need_count, missing, sizeof(missing))) {
+		conclude(out, VERDICT_IMPOSSIBLE, "Linux %s lacks %s", name.release, missing);
+		advise(out, "Record on Linux 6.1 or newer; the profile can be read here.");
+	} else {
+		conclude(out, VERDICT_GOOD, "Linux %s has all that recording needs", name.release);
+	}
+}
+
+static void check_btf(struct finding *out)
+{
+	if (!access(BTF_PATH, R_OK)) {
+		conclude(out, VERDICT_GOOD, BTF_PATH " exists");
+		return;
+	}
+	conclude(out, VERDICT_IMPOSSIBLE,
+		 BTF_PATH ": %s; recording needs the kernel's type information", strerror(errno));
+	advise(out, "Use a kernel built with CONFIG_DEBUG_INFO_BTF=y.");
+}
+
 static void check_rights(struct finding *out)
 {
 	uint64_t usable = capabilities_usable();
 	char missing[256] = "";
 
-	if (list_missing(usable, CAPABILITY_ALL, missing, sizeof(missing))) {
+	if (capabilities_are_a_namespaces()) {
+		conclude(out, VERDICT_IMPOSSIBLE,
+			 "the rights of a user namespace do not count: the kernel lets only its "
+			 "initial user namespace load BPF programs and attach probes");
+		out->error = -EPERM;
+		advise(out, "Record from outside of the container, with -p PID or --cgroup.");
+	} else if (list_missing(usable, CAPABILITY_ALL, missing, sizeof(missing))) {
 		conclude(out, VERDICT_IMPOSSIBLE,
 			 "recording needs root: the kernel lets nobody else load BPF programs and "
 			 "attach probes (%s)",
@@ -240,6 +245,24 @@ static void check_limits(struct finding *out)
 	advise(out, "Raise it (ulimit -n 1024): each map, probe and CPU takes descriptors.");
 }
 
+static void check_cgroups(struct finding *out)
+{
+	char mount[PATH_MAX];
+
+	if (!cgroup_mount(mount, sizeof(mount))) {
+		conclude(out, VERDICT_LIMITED,
+			 "version 2 is not mounted: --cgroup cannot be used, all else works");
+		advise(out, "Boot with systemd.unified_cgroup_hierarchy=1.");
+	} else if (strcmp(mount, CGROUP_PATH) != 0) {
+		conclude(out, VERDICT_NOTE,
+			 "version 2 is mounted on %.128s: --cgroup takes its groups, but none of "
+			 "version 1",
+			 mount);
+	} else {
+		conclude(out, VERDICT_GOOD, "version 2, as --cgroup needs");
+	}
+}
+
 static void check_tracefs(struct finding *out)
 {
 	conclude(out, VERDICT_GOOD, "%s; gcprof does not need it",
@@ -265,6 +288,7 @@ const struct check check_table[] = {
 	{"kernel addresses", false, check_kernel_addresses},
 	{"perf", false, check_paranoid},
 	{"unprivileged BPF", false, check_unprivileged},
+	{"cgroups", false, check_cgroups},
 	{"tracefs", false, check_tracefs},
 };
 const size_t check_count = sizeof(check_table) / sizeof(check_table[0]);

@@ -18,7 +18,7 @@ enum verdict {
 struct finding {
 	enum verdict verdict;
 	int error;        /* negative errno if nothing can be recorded */
-	char found[384];  /* a phrase: what was found */
+	char found[768];  /* a phrase: what was found */
 	char advice[256]; /* a sentence: what to change; empty: nothing */
 };
 

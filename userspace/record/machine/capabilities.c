@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,6 +50,14 @@ static uint64_t effective(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
+bool capabilities_are_a_namespaces(void)
+{
+	enum { INITIAL = 0xeffffffd }; /* never changed: PROC_USER_INIT_INO */
+	struct stat status;
+
+	return !stat("/proc/self/ns/user", &status) && status.st_ino != INITIAL;
+}
+
 static uint64_t bit(int number)
 {
 	return UINT64_C(1) << number;
@@ -56,7 +65,7 @@ static uint64_t bit(int number)
 
 uint64_t capabilities_usable(void)
 {
-	uint64_t have = effective(), usable = 0;
+	uint64_t have = capabilities_are_a_namespaces() ? 0 : effective(), usable = 0;
 
 	for (size_t i = 0; i < capability_count; i++) {
 		const struct capability *row = &capability_table[i];
@@ -69,7 +78,7 @@ uint64_t capabilities_usable(void)
 
 bool capabilities_admin(void)
 {
-	return effective() & bit(CAP_SYS_ADMIN);
+	return effective() & bit(CAP_SYS_ADMIN) && !capabilities_are_a_namespaces();
 }
 
 /* Capabilities to keep: CAP_SYS_ADMIN only if it replaces a missing one. */

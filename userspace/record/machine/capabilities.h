@@ -25,10 +25,17 @@ struct capability {
 extern const struct capability capability_table[];
 extern const size_t capability_count;
 
-/* The capabilities of the table that this thread has, as bits `number`; 0 if unknown. */
+/*
+ * Is this thread in a user namespace other than the initial one? Its capabilities then count for
+ * what belongs to the namespace, which neither BPF programs nor probes do.
+ */
+bool capabilities_are_a_namespaces(void);
+
+/* The capabilities of the table that this thread can record with, as bits `number`; 0 if unknown.
+ */
 uint64_t capabilities_usable(void);
 
-/* Does this thread have CAP_SYS_ADMIN? */
+/* Does this thread have CAP_SYS_ADMIN, in the initial user namespace? */
 bool capabilities_admin(void);
 
 /*

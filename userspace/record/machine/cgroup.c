@@ -14,8 +14,7 @@
 
 #include "cgroup.h"
 
-/* Where the hierarchy is mounted; false if nowhere. */
-static bool find_mount(char *out, size_t size)
+bool cgroup_mount(char *out, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	const struct mntent *entry;
@@ -40,7 +39,7 @@ static int find_folder(const char *path, char *out, size_t size)
 
 	if ((size_t)snprintf(out, size, "%s", path) < size && !stat(out, &status))
 		return 0;
-	if (!find_mount(mount, sizeof(mount)))
+	if (!cgroup_mount(mount, sizeof(mount)))
 		return -ENOENT;
 	n = snprintf(out, size, "%s/%s", mount, path);
 	return n > 0 && (size_t)n < size && !stat(out, &status) ? 0 : -ENOENT;

@@ -4,6 +4,7 @@
 #define GCPROF_CGROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../../util/invoker.h"
@@ -16,6 +17,9 @@
  */
 int cgroup_open(const struct invoker *user, const char *path, uint64_t *id,
 		struct problem *problem);
+
+/* Where the hierarchy is mounted; false if nowhere. */
+bool cgroup_mount(char *out, size_t size);
 
 /* Was the directory removed? */
 bool cgroup_is_gone(int fd);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* needs.c: probes a kernel for what the BPF programs need, as distributions add it to old versions.
+ */
+#include "needs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+const struct need need_table[] = {
+	{NEED_PROGRAM, BPF_PROG_TYPE_KPROBE, "BPF programs of probes", "4.1",
+	 "report allocations and collections"},
+	{NEED_PROGRAM, BPF_PROG_TYPE_PERF_EVENT, "BPF programs of perf events", "4.9",
+	 "take timer samples"},
+	{NEED_MAP, BPF_MAP_TYPE_RINGBUF, "BPF ring buffers", "5.8", "carry all records"},
+	{NEED_MAP, BPF_MAP_TYPE_TASK_STORAGE, "BPF task storage", "5.11",
+	 "holds the state of threads"},
+	{NEED_ATOMIC, BPF_XCHG, "the atomic exchange of BPF programs", "5.12",
+	 "keeps interrupted programs apart"},
+	{NEED_HELPER, BPF_FUNC_get_task_stack, "bpf_get_task_stack()", "5.9",
+	 "reads the kernel stacks of waiting threads"},
+	{NEED_HELPER, BPF_FUNC_get_current_task_btf, "bpf_get_current_task_btf()", "5.11",
+	 "finds the current thread"},
+	{NEED_HELPER, BPF_FUNC_task_pt_regs, "bpf_task_pt_regs()", "5.15",
+	 "finds where stacks begin"},
+	{NEED_HELPER, BPF_FUNC_get_attach_cookie, "bpf_get_attach_cookie()", "5.15",
+	 "tells probes apart"},
+	{NEED_HELPER, BPF_FUNC_loop, "bpf_loop()", "5.17", "walks stacks"},
+};
+const size_t need_count = sizeof(need_table) / sizeof(need_table[0]);
+
+static bool has_atomic(int operation)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_STX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_10,
+		 .src_reg = BPF_REG_0,
+		 .off = -8},
+		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		 .dst_reg = BPF_REG_10,
+		 .src_reg = BPF_REG_0,
+		 .off = -8,
+		 .imm = operation},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NULL, "GPL", program,
+			       sizeof(program) / sizeof(program[0]), NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* What cannot be found out counts as present: loading the programs will tell. */
+static bool is_present(const struct need *need)
+{
+	switch (need->kind) {
+	case NEED_PROGRAM:
+		return libbpf_probe_bpf_prog_type((enum bpf_prog_type)need->number, NULL) != 0;
+	case NEED_MAP:
+		return libbpf_probe_bpf_map_type((enum bpf_map_type)need->number, NULL) != 0;
+	case NEED_HELPER:
+		return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)need->number,
+					       NULL) != 0;
+	case NEED_ATOMIC:
+		return has_atomic(need->number);
+	}
+	return true;
+}
+
+size_t needs_missing(const struct need *needs, size_t n, char *out, size_t size)
+{
+	size_t missing = 0, used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_present(&needs[i]))
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(out + used, size - used,
+						 "%s%s (Linux %s), which %s", missing ? "; " : "",
+						 needs[i].name, needs[i].since, needs[i].use);
+		missing++;
+	}
+	return missing;
+}
