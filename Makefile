@@ -23,6 +23,7 @@
 #:   pythons, ocamls         unpack newer releases of Python, OCaml for some slow tests
 #:   fresh                   run the README's commands on minimal Debians; SUITE=bookworm or trixie for one
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
+#:   compilers               build with clang 14 to 21, and record with each under these kernels
 #:   soak                    record for 30 minutes; SOAK=seconds
 #:   soak-runtimes           Go and Java programs under recorders that come and go; SOAK=seconds
 #:   siege                   record beside programs that attack the recorder; SIEGE=seconds
@@ -308,7 +309,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-again test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege
+.PHONY: help setup setup-runtimes demo example test test-again test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege compilers
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -394,6 +395,9 @@ fresh:
 
 kernels: all
 	@tools/kernels $(O)
+
+compilers: all
+	@+MAKE='$(build)' tools/compilers $(O)
 
 soak: all
 	@tools/soak $(O)
