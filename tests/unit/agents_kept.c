@@ -41,6 +41,21 @@ TEST(a_block_that_is_large_or_lies_elsewhere_is_not_kept)
 	free(large);
 }
 
+TEST(a_kept_block_serves_no_larger_size)
+{
+	for (size_t size = 1; size < 1 << 19; size += size / 7 + 1) {
+		void *block = page(size);
+		size_t usable = malloc_usable_size(block);
+
+		if (kept_put(block))
+			for (size_t more = 1; more < usable; more *= 2)
+				CHECK(!kept_take(usable + more, 0));
+		if (live_sample(block))
+			CHECK(kept_take(usable < 256 << 10 ? size : 256 << 10, 0) == block);
+		free(block);
+	}
+}
+
 TEST(a_few_blocks_of_a_size_are_kept)
 {
 	void *blocks[100];

@@ -46,7 +46,7 @@ void *kept_take(size_t size, size_t alignment)
 {
 	unsigned class = class_of(kept_size(size));
 
-	if (alignment > LIVE_PAGE || class >= CLASSES)
+	if (alignment > LIVE_PAGE || size > SIZE_MAX_KEPT)
 		return NULL;
 	for (unsigned i = 0; i < slots_of(class); i++) {
 		void **slot = &kept[class][i], *block = NULL;
