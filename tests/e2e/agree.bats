@@ -126,6 +126,7 @@ page() { # NAME MEASURE
 @test "with a filter: every export has the totals of the filtered report" {
 	for filter in process=gcbench 'function=*tree*|*promote*' phase=minor time=0.1s..0.4s; do
 		name=filtered
+		rm -f $name.* # of the last filter: not overwritten in another format
 		"$GCPROF" report --json --filter "$filter" merged.data >$name.report
 		for format in firefox pprof html sqlite folded json perfetto; do
 			"$GCPROF" export -f $format --filter "$filter" -o $name.$format merged.data 2>/dev/null

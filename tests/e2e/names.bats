@@ -339,7 +339,7 @@ END
 	absent 'main;' folded
 	grep -v '(no managed frames)' folded | grep -q ';'
 	for format in pprof firefox json; do
-		"$GCPROF" export -f "$format" --frames managed -o "managed.$format"
+		"$GCPROF" export -f "$format" --frames managed -o "managed-export.$format"
 	done
 	run "$GCPROF" report --frames some
 	same status "$status" 2
