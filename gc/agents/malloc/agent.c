@@ -35,9 +35,12 @@ static void *allocate_next(void *context, size_t size, size_t alignment, bool ze
 
 static void *allocate_page(void *context, size_t size, size_t alignment)
 {
-	void *kept = kept_take(size, alignment);
+	void *kept;
 
 	(void)context;
+	if (next_is_hooked())
+		return NULL;
+	kept = kept_take(size, alignment);
 	return kept ? kept
 		    : next.memalign(alignment > LIVE_PAGE ? alignment : LIVE_PAGE, kept_size(size));
 }

@@ -6,7 +6,6 @@
  */
 #include "next.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "../common/definition.h"
@@ -42,6 +41,8 @@ static const struct function {
 
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
 
+static void *const *free_hook; /* a variable of older C libraries, or NULL */
+
 /* Volatile, since dlsym() is declared as a function that calls nothing of this file. */
 static __thread volatile bool searching __attribute__((tls_model("initial-exec")));
 
@@ -59,9 +60,15 @@ static const struct next_allocator *search(void)
 		if (function)
 			memcpy((char *)&found + functions[i].offset, &function, sizeof(function));
 	}
+	free_hook = dlsym(RTLD_NEXT, "__free_hook");
 	searching = false;
 	next = found;
 	return &next;
+}
+
+bool next_is_hooked(void)
+{
+	return free_hook && __atomic_load_n(free_hook, __ATOMIC_RELAXED);
 }
 
 static bool are_all_libc(void)

@@ -3,6 +3,7 @@
 #ifndef GCPROF_MALLOC_NEXT_H
 #define GCPROF_MALLOC_NEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Its functions, callable from the first instruction of the process on. */
@@ -17,6 +18,10 @@ struct next_allocator {
 
 /* Hidden, so that it is read without the global offset table. */
 extern struct next_allocator next __attribute__((visibility("hidden")));
+
+/* Whether the program has replaced free() behind the C library's, which was possible before 2.34
+ * and for each of the functions alone: it may not know blocks of memalign(). */
+bool next_is_hooked(void);
 
 /* Why the agent cannot sample: the program does not call the C library's allocator through it.
  * NULL: it does. Call it before sampling starts. */
