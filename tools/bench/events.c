@@ -179,7 +179,8 @@ int main(int argc, char **argv)
 	maker->stacks = calloc(maker->n_stacks, sizeof(*maker->stacks));
 	if (maker->n_stacks < FREQUENT || !maker->stacks)
 		return 1;
-	if (sink_file_adopt(open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600), &sink) || profile_writer_create(sink, &maker->writer))
+	if (sink_file_adopt(open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600), &sink) ||
+	    profile_writer_create(sink, &maker->writer))
 		return 1;
 	maker->time = UINT64_C(1000000000);
 	define(maker);
