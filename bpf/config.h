@@ -283,6 +283,8 @@ struct target_entry {
 
 #define TARGETS_MAX 1024 /* that a user can name */
 
+#define USER_NONE 0xffffffffU /* no user; the kernel gives nobody this number */
+
 #define FIRST_PROCESS 1 /* index of the first process of a recording */
 
 #endif

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "ran.h"
 #include "title.h"
+#include "user.h"
 
 /* The current system call, encoded as in struct event_cpu. */
 static __always_inline uint16_t tick_call(const struct task_state *state)
@@ -37,6 +38,7 @@ static __always_inline int tick_emit(struct bpf_perf_event_data *ctx, struct tas
 	bool user;
 
 	title_renew(state, bpf_ktime_get_ns());
+	user_meet(bpf_get_current_task_btf());
 	scratch = scratch_take();
 	if (!scratch)
 		return 0;

@@ -190,6 +190,7 @@ static __always_inline void process_execs(struct task_struct *task, int old_tid,
 	first = !(state->flags & TASK_ACTIVE);
 	state->flags = TASK_ACTIVE;
 	process_new_image(state, now);
+	user_meet(task);
 	if (first) {
 		task_begins(task, state);
 		cpu_begin(task, state);
@@ -235,6 +236,7 @@ static __always_inline void process_exits(struct task_struct *task)
 	if (call_is_open(state))
 		syscall_end(task, state, 0, SYSCALL_UNFINISHED, NULL);
 	now = bpf_ktime_get_ns();
+	user_meet(task);
 	if (config.waits && state->waits.ended)
 		wait_report(state, NULL, now);
 	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))

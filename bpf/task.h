@@ -5,6 +5,7 @@
 
 #include "call_cpu.h"
 #include "kernel_place.h"
+#include "user.h"
 
 #define LEVELS_MAX 32 /* of pid namespaces: the kernel's limit; of cgroups checked */
 
@@ -236,8 +237,10 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 	task_meet_wait(task, &state->waits);
 	process_add_thread(process);
 	__sync_fetch_and_add(&threads_met, 1);
-	if (flags & TASK_ACTIVE)
+	if (flags & TASK_ACTIVE) {
+		user_meet(task);
 		task_emit(task, state);
+	}
 	*(volatile uint32_t *)&state->flags = flags;
 	if ((*(volatile uint32_t *)&task->flags & PF_EXITING) && task_end(state))
 		process_remove_thread(process);

@@ -20,6 +20,7 @@
 #include "record/machine/capabilities.h"
 #include "record/machine/cgroup.h"
 #include "record/machine/clock.h"
+#include "record/store/facts.h"
 #include "record/ingest/drain.h"
 #include "cmd_push.h"
 #include "record/world/files.h"
@@ -182,6 +183,16 @@ static void explain_waiting(const struct recording *recording, bool *said)
 		"end the recording");
 }
 
+int recording_put_user(struct recording *recording)
+{
+	uint32_t user = session_user(recording->session);
+
+	if (user == recording->owner)
+		return 0;
+	recording->owner = user;
+	return facts_put_user(recording->writer, user);
+}
+
 static void run(struct recording *recording)
 {
 	enum watch_event event = WATCH_WORK;
@@ -201,6 +212,7 @@ static void run(struct recording *recording)
 		if (!err && !recording->rotation.split && !recording->paused)
 			err = throttle_step(&recording->throttle);
 		err = err ? err : drain_round(recording->drain);
+		err = err ? err : recording_put_user(recording);
 		err = err ? err : recording_rotate(recording);
 		err = err ? err : recording_keep(recording);
 		warn_troubles(recording);
@@ -379,6 +391,7 @@ static int record_run(int argc, char **argv)
 {
 	struct recording recording = {
 		.options = record_defaults,
+		.owner = USER_NONE,
 		.began = clock_now(),
 	};
 	int first = options_parse(&cmd_record, &recording.options, argc, argv), code = EXIT_USAGE;

@@ -112,7 +112,8 @@ struct recording {
 	struct rotation rotation;
 	struct keeping keeping;
 	struct pusher pusher;
-	bool removed;            /* the file was removed, which was reported */
+	uint32_t owner; /* of all recorded processes, as the profile says; USER_NONE: nothing yet */
+	bool removed;   /* the file was removed, which was reported */
 	uint64_t next_check;     /* of the file's existence */
 	struct output_file file; /* the same file; unused: piped */
 	bool begun;              /* the program runs: files get their names at once */
@@ -214,6 +215,9 @@ void recording_describe_size(uint64_t bytes, char *out, size_t size);
 
 /* Waits until the BPF object is loaded or loading has failed: the result is in `loading`. */
 void recording_await_session(struct recording *recording);
+
+/* Stores whose the recorded processes are if that has changed: 0 or a negative errno. */
+int recording_put_user(struct recording *recording);
 
 /* Reports once if the profile's file was removed or replaced during recording. */
 void recording_check_output(struct recording *recording);

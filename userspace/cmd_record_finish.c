@@ -60,6 +60,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	err = err ? err : counters_put_losses(recording->counters, clock_now());
 	recording_step(recording, "functions are named");
 	err = err ? err : recording_put_why(recording);
+	err = err ? err : recording_put_user(recording);
 	err = err ? err : recording_put_none(recording);
 	err = err ? err : put_end(recording, end);
 	err = err ? err : profile_writer_flush(recording->writer);

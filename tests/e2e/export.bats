@@ -324,3 +324,58 @@ hottest_line() {
 		same "changed" "$(text_of "$source")" null
 	done
 }
+
+# The names of the files of which an export of spin.data has the text.
+embedded() {
+	"$GCPROF" export -f firefox -o spin.json.gz spin.data 2>log
+	zcat spin.json.gz | jq -r '.shared | .stringArray as $strings | [.sources | .filename, .content] | transpose[] |
+		select(.[1]) | $strings[.[0]]' >inside
+	# The user is told which these are.
+	sed -n 's/.* leaves* \(it\|them\) out: //p' log | sed 's/, /\n/g' | sort | diff - <(sort inside) || echo 'is not what was said'
+	cat inside
+}
+
+# A program whose source file is FILE, as its debug information says.
+spinner() { # FILE
+	{ echo "#line 1 \"$1\"" && cat spin.c; } >line.c
+	gcc -g -O1 -o spinner line.c
+	chmod 755 spinner
+}
+
+@test "a source file is in an export only if everybody may read it at its path, or the program's user owns it" {
+	need_root
+	local file=secret.c folder=$BATS_TEST_TMPDIR
+	cd "$folder"
+	until [ "$folder" -ef "$BATS_RUN_TMPDIR/.." ]; do
+		chmod o+x "$folder"
+		folder=$folder/..
+	done
+	write_programs
+	mkdir closed
+	cp spin.c closed/$file
+	chmod 644 closed/$file
+	chmod 700 closed
+	spinner "$PWD/closed/$file"
+	# Another user's program names a file of root's, and root records it.
+	setpriv --reuid=12345 --regid=12345 --clear-groups ./spinner &
+	record -o spin.data -p $!
+	same 'user of the program' "$("$GCPROF" dump spin.data | jq -r 'select(.record == "meta" and .key == "user").value')" 12345
+	same 'in a closed folder' "$(embedded)" ''
+	chmod 755 closed
+	same 'open to all' "$(embedded)" "$PWD/closed/$file"
+	chmod 600 closed/$file
+	same 'of root alone' "$(embedded)" ''
+	chown 12345 closed/$file
+	same "of the program's user" "$(embedded)" "$PWD/closed/$file"
+	# The same program of root's own.
+	chown 0 closed/$file
+	record -o spin.data -- ./spinner
+	same 'named by root' "$(embedded)" "$PWD/closed/$file"
+	# With another user's process in it, nobody knows who named it.
+	record -o spin.data -- sh -c './spinner; setpriv --reuid=12345 --clear-groups true'
+	same 'named by one of two' "$(embedded)" ''
+	# A profile that another user made says what that user likes.
+	record -o spin.data -- ./spinner
+	chown 12345 spin.data
+	same 'a profile of others' "$(embedded)" ''
+}

@@ -10,6 +10,33 @@
 #include "test.h"
 #include "util/regular.h"
 
+static bool may_name(const char *path, uid_t user)
+{
+	struct stat st;
+	int fd = open(path, O_PATH);
+	bool may = fd >= 0 && !fstat(fd, &st) && regular_may_name(fd, &st, user);
+
+	close(fd);
+	return may;
+}
+
+TEST(a_file_is_named_by_its_owner_or_if_all_may_read_it_there)
+{
+	char folder[] = "/tmp/gcprof-regular-XXXXXX";
+	uid_t self = geteuid(), other = self + 1, unknown = (uid_t)-1;
+	int fd;
+
+	CHECK(mkdtemp(folder) && !chdir(folder));
+	fd = open("file", O_WRONLY | O_CREAT, 0644);
+	CHECK(fd >= 0 && !fchmod(fd, 0644));
+	CHECK(may_name("file", self) && !may_name("file", other) && !may_name("file", unknown));
+	CHECK(!chmod(".", 0711));
+	CHECK(may_name("file", other) && may_name("file", unknown));
+	CHECK(!fchmod(fd, 0640));
+	CHECK(may_name("file", self) && !may_name("file", other) && !may_name("file", unknown));
+	CHECK(!close(fd) && !unlink("file") && !chdir("/") && !rmdir(folder));
+}
+
 TEST(only_regular_files_are_opened)
 {
 	char folder[] = "/tmp/gcprof-regular-XXXXXX", byte = 0;

@@ -18,6 +18,8 @@ struct filter;
 struct output;
 struct sink;
 
+enum { INFO_MAX = 16 << 10 }; /* some hundred names of files */
+
 struct export_options {
 	const char *measure; /* one of the exporter's measures; NULL: its first */
 	uint64_t limit; /* bytes before compression, above which events are left out; 0: default */
@@ -31,7 +33,7 @@ struct export_job {
 	struct export_options options;
 	struct output *output; /* borrowed */
 	char note[512];        /* a warning for the user; empty: none */
-	char info[384];        /* what else the file contains; empty: nothing */
+	char info[INFO_MAX];   /* what else the file contains; empty: nothing */
 	void (*free)(struct export_job *job);
 };
 
@@ -75,7 +77,7 @@ struct export_request {
 
 /* The result of an export. */
 struct export_result {
-	char note[512], info[384]; /* as in struct export_job */
+	char note[512], info[INFO_MAX]; /* as in struct export_job */
 	enum profile_state state;
 	struct profile_status status;
 };

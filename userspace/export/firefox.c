@@ -107,6 +107,30 @@ static int put_all(struct firefox *firefox)
 	return spool_error(firefox->spool);
 }
 
+enum { LISTED_MAX = 1024 }; /* more than a line of the list has */
+
+/* The user learns which files an export gives away. */
+static void list_sources(const struct sources *sources, const char *const *paths,
+			 char info[INFO_MAX])
+{
+	size_t used = (size_t)snprintf(
+		info, INFO_MAX, "contains the text of %" PRIu64 " source %s out", sources->embedded,
+		plural(sources->embedded,
+		       "[file; --no-sources leaves it|files; --no-sources leaves them]")
+			.text);
+	uint64_t listed = 0;
+
+	for (uint32_t i = 0; i < sources->count && INFO_MAX - used > LISTED_MAX; i++)
+		if (sources->texts[i]) {
+			used += (size_t)snprintf(info + used, INFO_MAX - used, "%s %.*s",
+						 listed ? "," : ":", LISTED_MAX / 2, paths[i]);
+			listed++;
+		}
+	if (listed < sources->embedded)
+		snprintf(info + used, INFO_MAX - used, " and %" PRIu64 " more",
+			 sources->embedded - listed);
+}
+
 /* The text of the source files, which can be those of this host only. */
 static int read_sources(struct firefox *firefox)
 {
@@ -114,19 +138,17 @@ static int read_sources(struct firefox *firefox)
 	const struct layout *layout = &firefox->layout;
 	struct export_job *job = &firefox->job;
 	struct sources *sources = &firefox->sources;
+	const struct sources_wanted wanted = {run->realtime, job->options.limit / SOURCES_SHARE,
+					      model_user(firefox->world->model)};
 	int err;
 
 	if (job->options.no_sources || !run->realtime || !model_is_of_this_host(run))
 		return 0;
-	err = firefox_sources_read(sources, layout->sources, layout->n_sources, run->realtime,
-				   job->options.limit / SOURCES_SHARE);
-	if (!err && sources->embedded)
-		snprintf(job->info, sizeof(job->info),
-			 "contains the text of %" PRIu64 " source %s out", sources->embedded,
-			 plural(sources->embedded,
-				"[file; --no-sources leaves it|files; --no-sources leaves them]")
-				 .text);
-	return err;
+	err = firefox_sources_read(sources, layout->sources, layout->n_sources, &wanted);
+	if (err || !sources->embedded)
+		return err;
+	list_sources(sources, layout->sources, job->info);
+	return 0;
 }
 
 static int finish(struct model_observer *observer, const struct world *world)

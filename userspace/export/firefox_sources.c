@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox_sources.c: the text of source files, so that the profiler can show lines with times. */
 /*
- * The paths come from the profile, which may be another person's, and an export may be given
- * to others. So only files that are clearly source code are read, with the invoking user's
- * rights, and only if they are what the program was made of as far as one can tell: on the host
- * of the recording, and unchanged since it began.
+ * The recorded program chose the paths, or the author of the profile, and an export may be given to
+ * others. So only files that are clearly source code are read, that everybody may read or the
+ * program's user owns, and only if they are what the program was made of as far as one can tell: on
+ * the host of the recording, and unchanged since it began.
  */
 #include "firefox_sources.h"
 
@@ -101,7 +101,7 @@ static char *read_text(int fd, size_t size)
 	return text;
 }
 
-static char *read_source(const char *path, uint64_t realtime)
+static char *read_source(const char *path, const struct sources_wanted *wanted)
 {
 	char *text = NULL;
 	struct stat st;
@@ -112,10 +112,11 @@ static char *read_source(const char *path, uint64_t realtime)
 	fd = regular_open(path, &st);
 	if (fd < 0)
 		return NULL;
-	if (st.st_size <= FILE_MAX && leads_to_source(fd))
+	if (st.st_size <= FILE_MAX && leads_to_source(fd) &&
+	    regular_may_name(fd, &st, wanted->user))
 		text = read_text(fd, (size_t)st.st_size);
 	/* After reading: a change in the meantime is noticed, too. */
-	if (text && (fstat(fd, &st) < 0 || !is_older(&st, realtime))) {
+	if (text && (fstat(fd, &st) < 0 || !is_older(&st, wanted->realtime))) {
 		free(text);
 		text = NULL;
 	}
@@ -124,16 +125,16 @@ static char *read_source(const char *path, uint64_t realtime)
 }
 
 int firefox_sources_read(struct sources *sources, const char *const *paths, uint32_t count,
-			 uint64_t realtime, uint64_t room)
+			 const struct sources_wanted *wanted)
 {
-	if (room > ALL_MAX)
-		room = ALL_MAX;
+	uint64_t room = wanted->room < ALL_MAX ? wanted->room : ALL_MAX;
+
 	sources->texts = calloc(count + 1, sizeof(*sources->texts));
 	if (!sources->texts)
 		return -ENOMEM;
 	sources->count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		char *text = read_source(paths[i], realtime);
+		char *text = read_source(paths[i], wanted);
 		uint64_t size = text ? json_size(text) : 0;
 
 		if (size > room - sources->size) {

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../profile/codes.h"
 #include "../profile/paused.h"
@@ -85,6 +86,7 @@ struct model_run {
 	char *command_line; /* the same as one printable line; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
 	const char *attached; /* processes that were already running, as text; or NULL */
+	const char *user;     /* of all recorded processes, as text; NULL: unknown */
 	const char *snapshot; /* why it was taken, as text; NULL: it is none */
 	uint64_t start;       /* CLOCK_MONOTONIC */
 	uint64_t duration;    /* until the end record, or the last record if there is none */
@@ -103,6 +105,11 @@ struct model_run {
 	uint64_t end_reason;   /* as in the end record; 0: no end record */
 	uint64_t status;       /* wait status; only with END_EXITED */
 };
+
+/* The user of all recorded processes, if a profile that this user or root owns says so. */
+#define USER_UNKNOWN ((uid_t)-1)
+struct model;
+uid_t model_user(const struct model *model);
 
 /* Whether the recording was made on this host; false also if that is unknown. */
 bool model_is_of_this_host(const struct model_run *run);

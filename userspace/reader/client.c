@@ -253,8 +253,12 @@ int names_client_ask(struct names_client *client, const struct names_file *file,
 		names_explain(file->path, -errno);
 		return 0;
 	}
-	if (file->stamp && !is_same(file->stamp, &st)) {
-		names_explain(file->path, -ESTALE);
+	if (!regular_may_name(fd, &st, file->user))
+		err = -EACCES;
+	else if (file->stamp && !is_same(file->stamp, &st))
+		err = -ESTALE;
+	if (err) {
+		names_explain(file->path, err);
 		close(fd);
 		return 0;
 	}

@@ -94,9 +94,16 @@ int debug_find(int file, const struct debug_wanted *wanted)
 	}
 }
 
-bool debug_is_allowed(const struct debug_wanted *wanted, mode_t mode)
+bool debug_is_allowed(int file, const struct debug_wanted *wanted, int handle)
 {
-	return wanted->kind == DEBUG_BY_BUILD_ID || mode & S_IROTH;
+	struct stat program, found;
+
+	if (fstat(file, &program) || fstat(handle, &found))
+		return false;
+	/* In a root of its own, the folders are not those that its path names here. */
+	if (wanted->kind == DEBUG_IN_ROOT)
+		return found.st_uid == program.st_uid || found.st_mode & S_IROTH;
+	return regular_may_name(handle, &found, program.st_uid);
 }
 
 int debug_open(int file, const struct debug_wanted *wanted)
@@ -106,10 +113,7 @@ int debug_open(int file, const struct debug_wanted *wanted)
 
 	if (handle < 0)
 		return -1;
-	fd = regular_reopen(handle, &st);
+	fd = debug_is_allowed(file, wanted, handle) ? regular_reopen(handle, &st) : -1;
 	close(handle);
-	if (fd < 0 || debug_is_allowed(wanted, st.st_mode))
-		return fd;
-	close(fd);
-	return -1;
+	return fd;
 }

@@ -33,15 +33,15 @@ struct debug_wanted {
 
 /*
  * Opens the file wanted for the program behind `file`: a descriptor, or -1. The content is not
- * checked. Opens only regular files, and by name only those that everybody may read, because the
- * name comes from an untrusted file. DEBUG_IN_ROOT finds nothing here.
+ * checked. Opens only regular files that everybody may read or the program's owner owns, because
+ * the program's file chose the name or the build-id. DEBUG_IN_ROOT finds nothing here.
  */
 int debug_open(int file, const struct debug_wanted *wanted);
 
-/* Its two steps: a descriptor (O_PATH) of the candidate, or -1; may a file of this mode be opened?
+/* Its two steps: a descriptor (O_PATH) of the candidate, or -1; may it be opened for the program?
  */
 int debug_find(int file, const struct debug_wanted *wanted);
-bool debug_is_allowed(const struct debug_wanted *wanted, mode_t mode);
+bool debug_is_allowed(int file, const struct debug_wanted *wanted, int handle);
 
 /* The path for DEBUG_BY_BUILD_ID; false if the build-id has none. */
 bool debug_path(const struct debug_wanted *wanted, char path[PATH_MAX]);

@@ -2,7 +2,9 @@
 /* regular.c: opens files at untrusted paths. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "regular.h"
@@ -34,4 +36,25 @@ int regular_open(const char *path, struct stat *st)
 	close(handle);
 	errno = err;
 	return fd;
+}
+
+bool regular_may_name(int fd, const struct stat *st, uid_t user)
+{
+	char link[32], path[PATH_MAX];
+	struct stat folder;
+	ssize_t n;
+
+	if (user != (uid_t)-1 && st->st_uid == user)
+		return true;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0 || path[0] != '/' || !(st->st_mode & S_IROTH))
+		return false;
+	path[n] = '\0';
+	for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		if (stat(*path ? path : "/", &folder) || !(folder.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_REGULAR_H
 #define GCPROF_REGULAR_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /*
@@ -11,6 +12,12 @@
  * has a lease on the file. Thread-safe.
  */
 int regular_open(const char *path, struct stat *st);
+
+/*
+ * May somebody with the rights of `user` have named this file? Only one that everybody can read at
+ * its path, or one that the user owns. (uid_t)-1: an unknown user.
+ */
+bool regular_may_name(int fd, const struct stat *st, uid_t user);
 
 /* The same for a descriptor opened with O_PATH, which stays open. */
 int regular_reopen(int handle, struct stat *st);

@@ -78,9 +78,10 @@ static int add_names(void *context, size_t place, const struct symbol *symbols, 
 	return error;
 }
 
-static int name_module(struct tree *tree, struct names_client *client,
+static int name_module(struct world *world, struct names_client *client,
 		       const struct unnamed_frame *frames, size_t n)
 {
+	struct tree *tree = &world->tree;
 	const struct module *module = dense_get(&tree->modules, frames[0].module);
 	struct module_frames request = {tree, frames};
 	struct names_file file;
@@ -94,8 +95,12 @@ static int name_module(struct tree *tree, struct names_client *client,
 		names_explain(module->path, -ENODATA);
 		return 0;
 	}
-	file = (struct names_file){0, module->path, module->build_id, module->build_id_size,
-				   module->build_id_size ? NULL : &module->stamp};
+	file = (struct names_file){0,
+				   module->path,
+				   module->build_id,
+				   module->build_id_size,
+				   module->build_id_size ? NULL : &module->stamp,
+				   model_user(world->model)};
 	places = calloc(n, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
@@ -125,7 +130,7 @@ int symbolize_missing(struct world *world)
 	for (size_t at = 0; at < count && !error; at = end) {
 		for (end = at; end < count && all[end].module == all[at].module;)
 			end++;
-		error = name_module(tree, client, &all[at], end - at);
+		error = name_module(world, client, &all[at], end - at);
 	}
 	names_client_free(client);
 	free(all);

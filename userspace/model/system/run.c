@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include "../../util/options.h"
 #include "../select/selection.h"
 #include "../world/arena.h"
 #include "../world/text.h"
@@ -31,6 +34,20 @@ static bool is_key(struct bytes key, const char *name)
 	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
 }
 
+uid_t model_user(const struct model *model)
+{
+	const char *text = model->run.user, *file = model->file;
+	struct stat st;
+	uint64_t user;
+
+	/* A merged profile has what some of its files say. */
+	if (!text || model->run.files || parse_number(text, &user) || user >= USER_UNKNOWN ||
+	    (strcmp(file, "-") ? stat(file, &st) : fstat(STDIN_FILENO, &st)))
+		return USER_UNKNOWN;
+	/* Others could make a profile that says anything. */
+	return st.st_uid == 0 || st.st_uid == user ? (uid_t)user : USER_UNKNOWN;
+}
+
 int run_meta(struct world *world, const struct record_meta *record)
 {
 	struct model_run *out = &world->model->run;
@@ -42,6 +59,7 @@ int run_meta(struct world *world, const struct record_meta *record)
 		{"kernel", &out->kernel},       {"attached", &out->attached},
 		{"machine", &out->machine},     {"cpus", &out->cpus},
 		{"cpu_model", &out->cpu_model}, {"snapshot", &out->snapshot},
+		{"user", &out->user},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {

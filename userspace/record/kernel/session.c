@@ -419,6 +419,13 @@ const struct stream_state *session_stream(const struct session *session, enum st
 	return &session->streams[stream];
 }
 
+uint32_t session_user(const struct session *session)
+{
+	const volatile struct gcprof_bpf__bss *bss = session->skeleton->bss;
+
+	return bss->users_differ ? USER_NONE : session->skeleton->data->user_met;
+}
+
 struct own_code *session_own_code(const struct session *session)
 {
 	return session->own_code;

@@ -94,6 +94,9 @@ int session_ring_fd(const struct session *session, enum session_ring ring);
 int session_table_fd(const struct session *session, enum session_table table);
 struct unwind_fds session_unwind_fds(const struct session *session);
 
+/* The user of all traced threads so far; USER_NONE: there are several, or no thread yet. */
+uint32_t session_user(const struct session *session);
+
 /* The machine code of our programs; empty if its location is hidden from us. Owned by the
  * session. */
 struct own_code *session_own_code(const struct session *session);

@@ -249,7 +249,6 @@ static int find_debug(const struct opener_debug *wanted, int program)
 int opener_open_debug(const struct opener_head *head, const struct opener_debug *wanted,
 		      int program, struct opener_file *out)
 {
-	struct statx known;
 	int handle;
 
 	if (!memchr(wanted->wanted.name, '\0', sizeof(wanted->wanted.name)))
@@ -257,7 +256,7 @@ int opener_open_debug(const struct opener_head *head, const struct opener_debug 
 	handle = find_debug(wanted, program);
 	if (handle < 0)
 		return -ENOENT;
-	if (describe_handle(handle, &known) || !debug_is_allowed(&wanted->wanted, known.stx_mode)) {
+	if (!debug_is_allowed(program, &wanted->wanted, handle)) {
 		close(handle);
 		return -EACCES;
 	}

@@ -95,6 +95,15 @@ int facts_put_target(struct profile_writer *writer, const char *target)
 	return put_meta(writer, "attached", target);
 }
 
+int facts_put_user(struct profile_writer *writer, uint32_t user)
+{
+	char number[16] = "several";
+
+	if (user != USER_NONE)
+		snprintf(number, sizeof(number), "%u", user);
+	return put_meta(writer, "user", number);
+}
+
 int facts_put_arguments(struct profile_writer *writer, char *const *arguments)
 {
 	int err = 0;

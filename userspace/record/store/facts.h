@@ -18,6 +18,9 @@ int facts_put_loss_kinds(struct profile_writer *writer);
 /* What was attached to, as text. */
 int facts_put_target(struct profile_writer *writer, const char *target);
 
+/* The user of all recorded processes; USER_NONE: of several. */
+int facts_put_user(struct profile_writer *writer, uint32_t user);
+
 /* The words of the command, ended by NULL. */
 int facts_put_arguments(struct profile_writer *writer, char *const *arguments);
 

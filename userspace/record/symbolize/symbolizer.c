@@ -338,8 +338,8 @@ static int send_request(struct lane *lane)
 						      READ_BYTECODE};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
-	const struct names_file file = {subject->key.owner, subject->path, subject->build_id,
-					subject->build_id_size, NULL};
+	const struct names_file file = {subject->key.owner,     subject->path, subject->build_id,
+					subject->build_id_size, NULL,          (uid_t)-1};
 	struct names_message message;
 	int fds[WORKER_FDS_MAX];
 	struct worker_order order = {
