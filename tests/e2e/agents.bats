@@ -68,7 +68,7 @@ is_explained() { # COMMAND...
 		same 'libraries' "$(awk '$1 == "NEEDED" {print $2}' headers)" libc.so.6
 		newest=$(grep -o 'GLIBC_[0-9.]*' headers | sort -V | tail -n 1)
 		same 'newest version' "$newest" GLIBC_2.17
-		same 'symbols' "$(nm -D -u "$BUILD/libgcprof-$agent.so" | awk '$1 != "w"')" \
+		same 'symbols' "$(nm -D -u "$BUILD/libgcprof-$agent.so" | awk '$1 !~ /^[wv]$/')" \
 			"                 U __errno_location@GLIBC_2.2.5"
 	done
 }
@@ -191,7 +191,8 @@ make_root() {
 	# The thread's end, a fork, and an allocation that takes the slow path, in functions that were elsewhere then.
 	"$GCPROF" record --malloc -R 16K -- chroot "$other" /usr/bin/perl -e \
 		'for $n (1..20) { push @a, "x" x 1000 for 1..20000; @a = (); select undef, undef, undef, 0.1 }' 2>record.log
-	holds '.alloc.bytes | .low < 800e6 and .high > 400e6'
+	# Of 400 MB, less what passes until probes are attached.
+	holds '.alloc.bytes | .low < 800e6 and .high > 100e6'
 	# Hooks of malloc() and free() alone, which were possible then: no block comes from elsewhere.
 	gcc -O1 -shared -fPIC -w -o "$other/tmp/hooks.so" "$BATS_TEST_DIRNAME/programs/hooks.c"
 	record --malloc -R 1K -- chroot "$other" /bin/sh -c "LD_PRELOAD=/tmp/hooks.so:\$LD_PRELOAD exec /usr/bin/perl -e '

@@ -16,6 +16,7 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *block);
+extern void *__free_hook __attribute__((weak)); /* a function of the program's */
 
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t size);
@@ -41,12 +42,11 @@ static const struct function {
 
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
 
-static void *const *free_hook; /* a variable of older C libraries, or NULL */
-
 /* Volatile, since dlsym() is declared as a function that calls nothing of this file. */
 static __thread volatile bool searching __attribute__((tls_model("initial-exec")));
 
-/* Finds the functions in the libraries after the agent; if one is missing, the C library's stays.
+/* Finds the functions in the libraries after the agent; all have these: a failure of dlsym() would
+ * allocate a message here, which another allocator would free later.
  * Two threads may search concurrently; both find the same. */
 static const struct next_allocator *search(void)
 {
@@ -60,7 +60,6 @@ static const struct next_allocator *search(void)
 		if (function)
 			memcpy((char *)&found + functions[i].offset, &function, sizeof(function));
 	}
-	free_hook = dlsym(RTLD_NEXT, "__free_hook");
 	searching = false;
 	next = found;
 	return &next;
@@ -68,7 +67,7 @@ static const struct next_allocator *search(void)
 
 bool next_is_hooked(void)
 {
-	return free_hook && __atomic_load_n(free_hook, __ATOMIC_RELAXED);
+	return &__free_hook && __atomic_load_n(&__free_hook, __ATOMIC_RELAXED);
 }
 
 static bool are_all_libc(void)
