@@ -329,7 +329,7 @@ whole() { # FILE
 		# 127: the dynamic linker has no room for the libraries; from 128 on a signal killed it.
 		[ "$code" -le 127 ] || return 1
 		if [ "$code" != 0 ]; then
-			grep -qiE 'error: .*(memory|cannot|not load)|shared' record.log
+			grep -qiE 'error: .*(memory|cannot|not load)|shared|cannot allocate' record.log
 		else
 			whole gcprof.data
 			finished
