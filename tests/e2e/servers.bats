@@ -9,7 +9,7 @@ setup() {
 	[ -x "$GCPROF" ] || return 1
 	cd "$BATS_TEST_TMPDIR" || return 1
 	unset http_proxy https_proxy all_proxy
-	cp "$ROOT/tests/golden/version1.gcprof" profile
+	cp "$ROOT"/tests/golden/profile.gcprof profile
 	version=$(awk '/define FLEET_VERSION/ {print $3}' "$ROOT/userspace/fleet/tables.h")
 }
 

@@ -25,8 +25,8 @@
 
 enum { ANSWER_MAX = 64 << 20, MEMORY_MAX = 256 << 20, CONNECT_S = 10, GZIP = 15 + 16 };
 
-/* Without as many bytes in as many seconds, a server counts as silent. While it works on a
- * statement, ClickHouse sends a header of some hundred bytes every five seconds. */
+/* With fewer bytes in as many seconds, a server counts as silent. Newer ClickHouse servers send a
+ * header of some hundred bytes every five seconds while they work on a statement. */
 enum { SILENCE_S = 30, SILENCE_BYTES = 256 };
 #define PROGRESS "&send_progress_in_http_headers=1&http_headers_progress_interval_ms=5000"
 
