@@ -175,6 +175,9 @@ struct process_state {
 	uint64_t program; /* since when its program runs, as far as known, ns */
 	uint64_t titled;  /* when its title was last read, ns */
 	uint64_t share;   /* of the allocation ring: used up to this time, ns; ceiling.h */
+	uint64_t replaced, replaced_end; /* what the program mapped over probed code; 0: nothing */
+	uint32_t stops;                  /* how often it was stopped for that */
+	uint32_t reserved;
 };
 
 /* How to find a probe's argument at one of its locations. */
@@ -255,6 +258,16 @@ struct probe_place {
 #define PROVIDERS_MAX 255 /* files with probes; later ones share numbers with earlier ones */
 
 /* Fibers are threads that a runtime schedules on system threads, like goroutines. */
+#define PROBED_RANGES 4
+
+/* Code of a process that has breakpoints, in the map `probed_text`. */
+struct probed_text {
+	uint32_t count;   /* of ranges; 0: unknown, it may be anywhere */
+	uint32_t handled; /* stops of the process, see struct process_state */
+	uint64_t latest;  /* of the mappings that these are */
+	uint64_t start[PROBED_RANGES], end[PROBED_RANGES];
+};
+
 #define FIBER_STEPS 4 /* pointers to follow to a fiber's id */
 
 /* How to find the id of the current fiber, by process, in the map `fiber_paths`. */

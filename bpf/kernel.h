@@ -215,6 +215,9 @@ struct user_regs {
 #define CALL_EXECVE        59
 #define CALL_EXECVEAT      322
 #define CALL_MMAP          9
+#define CALL_MPROTECT      10
+#define CALL_MREMAP        25
+#define CALL_PKEY_MPROTECT 329
 #define CALL_FUTEX         202
 #define CALL_EXIT          60 /* wakes threads that join this one */
 #define CALL_EXIT_GROUP    231
@@ -274,6 +277,13 @@ static __always_inline void call_args(const struct pt_regs *regs, bool compat, u
 	args[0] = compat ? (uint32_t)regs->rbx : regs->rdi;
 	args[1] = compat ? (uint32_t)regs->rcx : regs->rsi;
 	args[2] = compat ? (uint32_t)regs->rdx : regs->rdx;
+}
+
+/* The fourth and fifth, of a 64-bit call. */
+static __always_inline void call_args_rest(const struct pt_regs *regs, uint64_t args[2])
+{
+	args[0] = regs->r10;
+	args[1] = regs->r8;
 }
 
 #else

@@ -146,6 +146,7 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 		return;
 	process->mapped = now;
 	process->program = state->image;
+	process->replaced = process->replaced_end = 0;
 	process_gc_leave(state->process, 0, now);
 }
 

@@ -53,6 +53,11 @@ struct event_oom {
 	struct event_header header;
 };
 
+struct event_replaced {
+	struct event_header header;
+	uint64_t start, end; /* of what was replaced */
+};
+
 struct event_comm {
 	struct event_header header;
 	char name[16]; /* padded with zeroes */

@@ -12,6 +12,7 @@
 #include "cmd_record.h"
 #include "record/machine/clock.h"
 #include "record/ingest/drain.h"
+#include "record/kernel/texts.h"
 #include "record/store/facts.h"
 #include "record/world/files.h"
 #include "record/ingest/watch.h"
@@ -240,7 +241,7 @@ static void search_file(void *context, const char *path, int fd)
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
 	const struct probe_target target = {recording->first.process,
-					    (uint32_t)target_pid(recording->target)};
+					    (uint32_t)target_pid(recording->target), true};
 	struct file *file = files_read(recording->files, fd);
 	struct problem problem = {""};
 	const struct runtime *runtime;
@@ -263,6 +264,8 @@ static void search_file(void *context, const char *path, int fd)
 	if (sites > 0)
 		log_verbose("%s: %d %s attached", path, sites,
 			    plural((uint64_t)sites, "probe[|s]").text);
+	if (sites > 0)
+		texts_expect(recording->session, recording->first.process);
 	if (sites >= 0)
 		return;
 	if (problem.text[0])

@@ -1,17 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # text.bats: breakpoints are in recorded processes only, and programs that copy their code live.
-# Parallel: each asks about processes of its own.
+# Parallel: programs are copies, into whose code no recorder of another test puts breakpoints.
 
 load common
 # shellcheck disable=SC2030,SC2031,SC2154
 
-PYTHON=/usr/bin/python3.11
 COLLECTS='import gc
 while True: gc.collect()'
 
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
+	export PYTHON=$PROGRAMS/python3 NODE=$PROGRAMS/node
+	cp /usr/bin/python3.11 "$PYTHON" || true
+	cp "$(command -v node)" "$NODE" || true
 	gcc -O1 -D_GNU_SOURCE -shared -fPIC "$ROOT/tests/e2e/programs/copies.c" -o "$PROGRAMS/copies.so"
 	cat >"$PROGRAMS/objects.js" <<-'JS'
 		function make() { const all = []; for (let i = 0; i < 1e5; i++) all.push({ i }); return all; }
@@ -71,14 +73,14 @@ only_one_is_changed() { # PID OTHER OPTION...
 
 @test "a node that copies its code lives beside one that is recorded" {
 	need_root
-	command -v node >/dev/null || skip 'there is no Node.js'
-	start node "$PROGRAMS/objects.js" 1000000
+	[ -x "$NODE" ] || skip 'there is no Node.js'
+	start "$NODE" "$PROGRAMS/objects.js" 1000000
 	wait_busy "$pid"
 	begin_recording -p "$pid"
 	wait_until is_changed "$pid" /node
 	for option in on silent; do
-		same node "$(node --use-largepages=$option "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
-		same node "$(NODE_OPTIONS=--use-largepages=$option node "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
+		same node "$("$NODE" --use-largepages=$option "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
+		same node "$(NODE_OPTIONS=--use-largepages=$option "$NODE" "$PROGRAMS/objects.js" 2>/dev/null)" 'alive true'
 	done
 	end_recording
 	holds '.gc.minor.count > 0'
@@ -96,16 +98,16 @@ lives_without_probes() { # COMMAND...
 
 @test "a node that copies its code is recorded without probes, and a message says so" {
 	need_root
-	command -v node >/dev/null || skip 'there is no Node.js'
-	lives_without_probes node --use-largepages=on "$PROGRAMS/objects.js"
-	lives_without_probes node --use_largepages=silent "$PROGRAMS/objects.js"
-	lives_without_probes sh -c "node --use-largepages=on $PROGRAMS/objects.js; exit 0"
-	lives_without_probes env NODE_OPTIONS=--use-largepages=on node "$PROGRAMS/objects.js"
+	[ -x "$NODE" ] || skip 'there is no Node.js'
+	lives_without_probes "$NODE" --use-largepages=on "$PROGRAMS/objects.js"
+	lives_without_probes "$NODE" --use_largepages=silent "$PROGRAMS/objects.js"
+	lives_without_probes sh -c "$NODE --use-largepages=on $PROGRAMS/objects.js; exit 0"
+	lives_without_probes env NODE_OPTIONS=--use-largepages=on "$NODE" "$PROGRAMS/objects.js"
 	export NODE_OPTIONS=--use-largepages=on
-	lives_without_probes node "$PROGRAMS/objects.js"
+	lives_without_probes "$NODE" "$PROGRAMS/objects.js"
 	# This one does not copy it.
 	export NODE_OPTIONS=--use-largepages=off
-	record -- node "$PROGRAMS/objects.js"
+	record -- "$NODE" "$PROGRAMS/objects.js"
 	holds '.streams.gc.attached and .gc.minor.count > 0'
 }
 
@@ -126,6 +128,62 @@ lives_without_probes() { # COMMAND...
 			'import gc; [gc.collect() for _ in range(50)]; print("alive")')" alive
 	done
 	end_recording
+}
+
+# What a program says that collects, copies its code and collects again.
+copies_later() { # HOW OPTION...
+	record "${@:2}" -- "$PYTHON" -I -S later.py "$PROGRAMS/copies.so" "$1"
+	cat record.log
+	same output "$(cat out)" alive
+	grep -q 'has replaced its code by a copy' record.log
+	# Those before.
+	holds '.exit_status == 0 and .gc.minor.count + .gc.major.count > 50'
+}
+
+@test "a program that copies its code while it is recorded lives on, and a message says so" {
+	need_python
+	printf '%s\n' 'import ctypes, gc, sys' 'for _ in range(100): gc.collect()' \
+		'ctypes.CDLL(sys.argv[1]).copy(b"/python3", sys.argv[2].encode())' \
+		'for _ in range(100): gc.collect()' 'print("alive")' >later.py
+	for how in move back; do
+		copies_later "$how"
+		GCPROF_TEST_PROBES_ONE_BY_ONE=1 copies_later "$how"
+		# With system calls traced or not, and in a child of the program.
+		copies_later "$how" --syscalls off
+		export LD_PRELOAD=$PROGRAMS/copies.so COPY=/python3 HOW=$how
+		record -- "$PYTHON" -I -S -c 'import gc; [gc.collect() for _ in range(100)]; print("alive")'
+		unset LD_PRELOAD COPY HOW
+		same output "$(cat out)" alive
+		grep -q 'has replaced its code by a copy' record.log
+	done
+}
+
+@test "a node that gets its option from a file copies its code and lives on" {
+	need_root
+	"$NODE" --env-file=/dev/null -e 0 || skip 'there is no Node.js that reads options from a file'
+	echo 'NODE_OPTIONS="--use-largepages=on"' >options
+	record -- "$NODE" --env-file=options "$PROGRAMS/objects.js"
+	cat record.log
+	same output "$(cat out)" 'alive true'
+	grep -q 'has replaced its code by a copy' record.log
+}
+
+@test "a program that executes a copy of its code already is recorded, and a message says that it is one" {
+	need_python
+	export LD_PRELOAD=$PROGRAMS/copies.so COPY=/python3
+	for HOW in move back; do
+		export HOW
+		starts_python
+		(
+			unset LD_PRELOAD
+			record --duration 0.5 -p "$pid"
+		)
+		cat record.log
+		grep -q "process $pid (python3) executes a copy of the code of $PYTHON, in memory of no file" record.log
+		env -u LD_PRELOAD "$GCPROF" report >report
+		grep -q 'is recorded without probes: its code is a copy' report
+		kill "$pid"
+	done
 }
 
 @test "children of a fork are recorded, also when their parent has ended" {

@@ -60,7 +60,7 @@ static bool is_option(const char *text, size_t size, const char *option)
 {
 	size_t i = 0;
 
-	while (option[i] && i < size && (text[i] == '_' ? '-' : text[i]) == option[i])
+	while (i < size && option[i] && (text[i] == '_' ? '-' : text[i]) == option[i])
 		i++;
 	return !option[i] && (size - i < 3 || strncmp(text + i, "off", 3) != 0);
 }

@@ -10,6 +10,8 @@
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
+#include "../kernel/texts.h"
+#include "../world/running.h"
 #include "../world/joins.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
@@ -106,7 +108,7 @@ static void fail(struct arrival *arrival, const struct problem *problem)
 
 static struct probe_target probe_target(const struct process *process)
 {
-	return (struct probe_target){(uint32_t)process->id, process->proc_pid};
+	return (struct probe_target){(uint32_t)process->id, process->proc_pid, false};
 }
 
 /* The file must not have breakpoints in this program. */
@@ -129,7 +131,7 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 	struct problem problem;
 	int err = 1;
 
-	if (process->end != PROCESS_RUNS || !process->proc_pid)
+	if (process->end != PROCESS_RUNS || !process->proc_pid || process->absent == file->id)
 		return true;
 	if (file->facts.n_sites)
 		err = text_copies_check(&arrival->asker, process, file, &problem);
@@ -161,19 +163,44 @@ static void add_unprobed(struct arrival *arrival, struct process *process, uint6
 	arrival->unprobed_ns += until - from;
 }
 
+/* A program that was stopped goes on, with a copy of its code. */
+static void restored(struct arrival *arrival, const struct attach_result *result)
+{
+	const struct process *process = processes_at(arrival->processes, result->pid, clock_now());
+	struct problem problem;
+	char name[16];
+
+	if (process)
+		texts_go_on(arrival->session, (uint32_t)process->id);
+	if (result->sites <= 0)
+		return;
+	running_name((pid_t)result->pid, name);
+	problem_set(&problem, -EOPNOTSUPP,
+		    "process %u (%s) has replaced its code by a copy: it is recorded without "
+		    "probes in that from now on",
+		    result->pid, name);
+	fail(arrival, &problem);
+}
+
 /* Attaching a file has ended or takes too long. True if mappings that wait for it can continue. */
 static bool ended(struct arrival *arrival, const struct attach_result *result)
 {
 	const struct runtime_facts *runtime;
 	struct process *process = processes_find(arrival->processes, result->process);
 
+	if (result->restored) {
+		restored(arrival, result);
+		return false;
+	}
 	if (result->sites == -EBUSY || result->sites == -ETIME) {
 		if (result->problem.text[0])
 			log_escaped(LOG_WARNING, result->problem.text);
 		return false;
 	}
-	if (result->sites < 0 && result->sites != -ESRCH)
+	if (result->sites < 0 && result->sites != -ESRCH && result->sites != -ENOENT)
 		fail(arrival, &result->problem);
+	if (result->sites == -ENOENT && result->file && process)
+		process->absent = result->file->id;
 	if (result->sites > 0 && !result->file && process)
 		add_unprobed(arrival, process, process->begin, clock_now());
 	if (result->sites <= 0 || !result->file)
@@ -243,6 +270,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	if (!attach(arrival, file, process, event, until))
 		return;
 	since = attach_since(session_probes(arrival->session), file, event->header.process);
+	if (since)
+		texts_add(arrival->session, event);
 	count_unprobed(arrival, process, file, event);
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->runtime[0])
@@ -267,11 +296,32 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 void arrival_mapped(void *context, struct file *file, const struct event_mmap *event)
 {
 	const struct arrival *arrival = context;
-	const struct process *process = processes_find(arrival->processes, event->header.process);
+	struct process *process = processes_find(arrival->processes, event->header.process);
 
+	if (process && process->absent == file->id)
+		process->absent = 0;
 	if (process && event->header.time > process->begin)
 		switches_mapping(arrival->switches, file, event);
 	mapped(context, file, event, clock_now() + WAIT_NS);
+}
+
+void arrival_copied(struct arrival *arrival, struct process *process, const char *file)
+{
+	struct problem problem;
+	char name[16];
+
+	if (process->refused == process->program + 1)
+		return;
+	process->refused = process->program + 1;
+	running_name((pid_t)process->proc_pid, name);
+	problem_set(
+		&problem, -EOPNOTSUPP,
+		"process %u (%s) executes a copy of the code of %s, in memory of no file: it is "
+		"recorded without probes, and functions there have no names",
+		process->proc_pid, name, file);
+	fail(arrival, &problem);
+	arrival->unprobed = "its code is a copy in memory of no file";
+	arrival->attached = true;
 }
 
 void arrival_forked(struct arrival *arrival, const struct process *child)
@@ -281,12 +331,14 @@ void arrival_forked(struct arrival *arrival, const struct process *child)
 	if (child->proc_pid &&
 	    attach_forked(session_probes(arrival->session), child->parent, &target) < 0)
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
+	texts_inherit(arrival->session, child->parent, (uint32_t)child->id);
 }
 
 void arrival_left(struct arrival *arrival, const struct process *ended)
 {
 	struct process *process = processes_find(arrival->processes, (uint32_t)ended->id);
 
+	texts_forget(arrival->session, (uint32_t)ended->id);
 	if (attach_ended(session_probes(arrival->session), (uint32_t)ended->id) && process)
 		add_unprobed(arrival, process, process->begin, process->end);
 }

@@ -43,6 +43,10 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 
 /* A thread changed its name: world_subscriber.renames. */
 void arrival_renamed(void *context, struct process *process, const struct event_comm *event);
+
+/* A process executes a copy of a file's code, which is in no file. */
+void arrival_copied(struct arrival *arrival, struct process *process, const char *file);
+
 /* A process was forked, or has ended; or one of its threads has and it has not. */
 void arrival_forked(struct arrival *arrival, const struct process *child);
 void arrival_left(struct arrival *arrival, const struct process *process);

@@ -13,6 +13,7 @@
 
 #include "../kernel/rings.h"
 #include "../kernel/tables.h"
+#include "../kernel/texts.h"
 #include "../machine/clock.h"
 #include "../store/facts.h"
 #include "../world/ahead.h"
@@ -93,6 +94,7 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 {
 	struct drain *drain = context;
 	struct process *process = processes_find(drain->parts.processes, event->header.process);
+	const size_t prefix = strlen(COPY_PREFIX);
 	struct mapping mapping = {
 		.start = event->address,
 		.end = event->address + event->length,
@@ -107,6 +109,8 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 		mapping.file = FILE_VDSO;
 	if (!process)
 		return;
+	if (!event->inode && !strncmp(path, COPY_PREFIX, prefix))
+		arrival_copied(&drain->arrival, process, path + prefix);
 	if (ahead_map(drain->parts.processes, process, &mapping) == -ENOMEM)
 		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
 	if (!mapping.file || mapping.file == FILE_VDSO)
@@ -149,6 +153,8 @@ static void execute_program(void *context, struct process *process, uint64_t tim
 {
 	const struct drain *drain = context;
 
+	attach_exec(session_probes(drain->parts.session), (uint32_t)process->id, time);
+	texts_exec(drain->parts.session, (uint32_t)process->id, time);
 	if (drain->parts.control)
 		control_forget(drain->parts.control, process->id, time);
 }
@@ -160,6 +166,13 @@ static void end_thread(void *context, const struct process *process, uint32_t ti
 	arrival_thread_ended(&drain->arrival, process, tid);
 }
 
+static void replace_code(void *context, const struct process *process, uint64_t start, uint64_t end)
+{
+	const struct drain *drain = context;
+
+	attach_restore(session_probes(drain->parts.session), process, start, end);
+}
+
 static void subscribe(struct drain *drain)
 {
 	const struct world_subscriber subscriber = {
@@ -169,6 +182,7 @@ static void subscribe(struct drain *drain)
 		.maps = map_file,
 		.ends = forget_process,
 		.thread_ends = end_thread,
+		.replaces = replace_code,
 		.drops = drop_process,
 	};
 
@@ -235,7 +249,9 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		.counters = parts->counters,
 		.processes = parts->processes,
 		.unwinder = parts->unwinder,
-		.asker = {.files = parts->files, .processes = parts->processes},
+		.asker = {.files = parts->files,
+			  .processes = parts->processes,
+			  .session = parts->session},
 	};
 	files_set_visitor(parts->files, arrival_mapped, &drain->arrival);
 	if (parts->control)
@@ -308,17 +324,20 @@ static int drain_rings(struct drain *drain, uint64_t now)
 /* An attached file may have made a stream available. */
 static int drain_streams(struct drain *drain)
 {
-	const char *runtime = drain->arrival.runtime;
+	const char *runtime = drain->arrival.runtime, *unprobed = drain->arrival.unprobed;
 	char why_not[RUNTIME_TEXT_MAX + 128];
 
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
-	snprintf(why_not, sizeof(why_not),
-		 !runtime[0]               ? "it has gcprof's probes, but none for this"
-		 : drain->arrival.unprobed ? "%s is recorded without probes: %s"
-					   : "%s reports none",
-		 runtime, drain->arrival.unprobed);
+	if (unprobed)
+		snprintf(why_not, sizeof(why_not), "%s is recorded without probes: %s",
+			 runtime[0] ? runtime : "it", unprobed);
+	else
+		snprintf(why_not, sizeof(why_not),
+			 runtime[0] ? "%s reports none"
+				    : "it has gcprof's probes, but none for this",
+			 runtime);
 	if (!session_probes_attached(drain->parts.session, why_not))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);

@@ -108,6 +108,8 @@ void flow_event(void *context, const struct event_header *event, size_t size)
 		split_place(context, event, size);
 	else if (event->code == EVENT_gc_cycle)
 		pair_cycle(context, event, size);
+	else if (event->code == EVENT_replaced)
+		world_event(((struct flow *)context)->parts.world, event, size);
 	else if (event->code == EVENT_bytecode)
 		store_meet_bytecode(((struct flow *)context)->parts.store, event, size);
 	else if (!is_before(context, event, size))

@@ -15,8 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../kernel/tables.h"
 #include "../world/running.h"
 #include "../../runtimes/runtime.h"
+
+/* Since when a process runs its program: the record of an exec arrives later than those of
+ * mappings. */
+static uint64_t program_of(const struct text_copies_asker *asker, const struct process *process)
+{
+	const uint32_t index = (uint32_t)process->id;
+	struct process_state state;
+
+	return table_lookup(asker->session, TABLE_PROCESSES, &index, &state) ? process->program
+									     : state.program;
+}
 
 /* The file with this inode that the process has mapped; NULL: none known. */
 static const struct file *find_mapped(struct files *files, const struct process *process,
@@ -65,11 +77,15 @@ static bool has_option(int fd)
 static enum text_copies judge(const struct text_question *question, const struct process *process,
 			      const struct opener_result *result)
 {
-	struct files *files = question->asker->files;
+	const struct file *executed =
+		find_mapped(question->asker->files, process, result->file.inode);
 
+	if (program_of(question->asker, process) != question->program || result->err == -EAGAIN ||
+	    (executed && executed->state == FILE_READING))
+		return TEXT_UNKNOWN;
 	if (result->err)
 		return TEXT_UNREADABLE;
-	if (is_emulator(find_mapped(files, process, result->file.inode), &question->file))
+	if (is_emulator(executed, &question->file))
 		return TEXT_TRANSLATED;
 	return has_option(result->fd) ? TEXT_COPIED : TEXT_STAYS;
 }
@@ -97,7 +113,7 @@ static void ask(struct text_copies_asker *asker, struct process *process, const 
 	if (question == asker->questions + TEXT_QUESTIONS)
 		return;
 	*question =
-		(struct text_question){asker, (uint32_t)process->id, process->program, file->key};
+		(struct text_question){asker, (uint32_t)process->id, process->copies_of, file->key};
 	if (opener_words(files_opener(asker->files), process->proc_pid, take, question))
 		question->asker = NULL;
 	else
@@ -127,10 +143,11 @@ int text_copies_check(struct text_copies_asker *asker, struct process *process,
 		      const struct file *file, struct problem *problem)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+	uint64_t program = program_of(asker, process);
 
-	if (process->copies_of != process->program) {
+	if (process->copies_of != program) {
 		process->copies = TEXT_UNKNOWN;
-		process->copies_of = process->program;
+		process->copies_of = program;
 	}
 	if (process->copies == TEXT_UNKNOWN)
 		ask(asker, process, file);

@@ -3,6 +3,7 @@
 #ifndef GCPROF_TEXT_COPIES_H
 #define GCPROF_TEXT_COPIES_H
 
+#include "../kernel/session.h"
 #include "../opener/opener.h"
 #include "../world/files.h"
 #include "../world/processes.h"
@@ -26,10 +27,11 @@ struct text_question {
 	struct file_key file;
 };
 
-/* Asks about programs. `files` and `processes` are borrowed; the rest is zero at first. */
+/* Asks about programs. The first three are borrowed; the rest is zero at first. */
 struct text_copies_asker {
 	struct files *files;
 	struct processes *processes;
+	const struct session *session;
 	bool answered; /* since this was reset */
 	struct text_question questions[TEXT_QUESTIONS];
 };

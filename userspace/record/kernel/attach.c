@@ -19,36 +19,13 @@
 #include "../../util/log.h"
 #include "../machine/capabilities.h"
 #include "../machine/clock.h"
-#include "attacher.h"
-#include "obstacles.h"
-#include "probe_links.h"
-#include "probe_places.h"
+#include "attach_parts.h"
 
 #define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
 #define RETRY_NS      UINT64_C(200000000)   /* to the next try */
-#define UNUSED_NS     UINT64_C(1000000000)  /* since it was mapped last: its places may be freed */
 
 enum { POLL_MS = 20, TRIES_MAX = 50 };
-
-enum request { REQUEST_NONE, REQUEST_ATTACH, REQUEST_DETACH, REQUEST_SETTLE };
-
-struct attach {
-	int program;             /* descriptor */
-	struct bpf_link *locked; /* an iterator over programs with locked memory maps */
-	bool multi;
-	struct worker *attacher;
-	enum request request; /* in progress */
-	uint32_t current;     /* the link that it attaches */
-	struct obstacles obstacles;
-	uint64_t deaths;
-	uint64_t latest;
-	struct probe_places *places;
-	struct probe_links *links;
-	size_t n_sent;                      /* links to be removed that are in the request */
-	uint32_t leaving[PROBE_PLACES_MAX]; /* files to be forgotten, by first place */
-	size_t n_leaving;
-};
 
 bool attach_multi_supported(void)
 {
@@ -100,26 +77,6 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 	return 0;
 }
 
-/* --- links -------------------------------------------------------------------------------- */
-
-static struct probe_link *link_at(const struct attach *attach, uint32_t number)
-{
-	return probe_links_at(attach->links, number);
-}
-
-static int add_link(struct attach *attach, const struct probe_target *target, uint32_t first,
-		    struct file *file)
-{
-	const struct probe_link link = {
-		.first = first,
-		.process = target->process,
-		.pid = target->pid,
-		.file = file,
-	};
-
-	return probe_links_add(attach->links, &link);
-}
-
 /* --- requests ----------------------------------------------------------------------------- */
 
 static int send(struct attach *attach, struct worker_order *order)
@@ -155,6 +112,7 @@ static int send_link(struct attach *attach, uint32_t number)
 		.count = file->count,
 		.pid = link->pid,
 		.together = attach->multi,
+		.ahead = link->mapped == UINT64_MAX,
 	};
 	memcpy(request.sites, file->sites, file->count * sizeof(*file->sites));
 	attach->current = number;
@@ -178,6 +136,22 @@ static int send_settle(struct attach *attach)
 
 	attach->request = REQUEST_SETTLE;
 	return send(attach, &order);
+}
+
+/* Others wait: this program is stopped. */
+static int send_restore(struct attach *attach)
+{
+	struct restore_request *first = (void *)attach->stopped.data;
+	struct worker_order order = {
+		.kind = ATTACHER_RESTORE, .data = first, .size = sizeof(*first)};
+	int err;
+
+	attach->restoring = first->pid;
+	attach->request = REQUEST_RESTORE;
+	err = send(attach, &order);
+	attach->stopped.size -= sizeof(*first);
+	memmove(first, first + 1, attach->stopped.size);
+	return err;
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -221,10 +195,10 @@ static void set_problem(struct attach *attach, int err, uint32_t pid, struct att
 			    "process %" PRIu32 " is recorded without probes: its main thread has "
 			    "ended, and Linux attaches them to no such process",
 			    out->pid);
-	else if (err != -ESRCH && out->file)
+	else if (err != -ESRCH && err != -ENOENT && out->file)
 		problem_set(&out->problem, err, "%s: its probes could not be attached: %s",
 			    out->file->path, strerror(-err));
-	if (err != -EBUSY && err != -ECHILD && err != -ESRCH && out->file)
+	if (err != -EBUSY && err != -ECHILD && err != -ESRCH && err != -ENOENT && out->file)
 		out->file->refused = true;
 }
 
@@ -274,6 +248,11 @@ static bool take(struct attach *attach, const struct worker_answer *answer,
 		memcpy(&said, answer->data, sizeof(said));
 	if (request == REQUEST_ATTACH)
 		return set_result(attach, answer->err, &said, out);
+	if (request == REQUEST_RESTORE) {
+		*out = (struct attach_result){
+			.restored = true, .pid = attach->restoring, .sites = answer->err};
+		return true;
+	}
 	if (request == REQUEST_DETACH)
 		probe_links_removed(attach->links, attach->n_sent);
 	while (request == REQUEST_SETTLE && attach->n_leaving)
@@ -295,7 +274,9 @@ static bool start(struct attach *attach, struct attach_result *out)
 	struct worker_answer none = {.fd = -1};
 	uint32_t number;
 
-	if (any_end(attach))
+	if (attach->stopped.size)
+		none.err = send_restore(attach);
+	else if (any_end(attach))
 		none.err = send_ending(attach);
 	else if (attach->n_leaving)
 		none.err = send_settle(attach);
@@ -391,9 +372,11 @@ int attach_file(struct attach *attach, struct file *file, const struct probe_tar
 	err = find_places(attach, file, &first);
 	if (!err) {
 		number = probe_links_find(attach->links, target->process, first);
-		if (number != LINKS_NONE)
+		if (number != LINKS_NONE) {
+			link_at(attach, number)->mapped = clock_now();
 			return link_at(attach, number)->state == LINK_WAITS;
-		err = add_link(attach, target, first, file);
+		}
+		err = attach_add_link(attach, target, first, file);
 	}
 	if (!err)
 		return 1;
@@ -452,80 +435,7 @@ int attach_file_now(struct attach *attach, struct file *file, const struct probe
 	return -ETIME;
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
-
-int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child)
-{
-	int err = 0;
-
-	for (uint32_t i = probe_links_of(attach->links, parent); i != LINKS_NONE && err >= 0;
-	     i = probe_links_after(attach->links, i))
-		if (link_at(attach, i)->state != LINK_ENDS)
-			err = add_link(attach, child, link_at(attach, i)->first, NULL);
-	return err;
-}
-
-bool attach_ended(struct attach *attach, uint32_t process)
-{
-	bool waited = false;
-	uint32_t next;
-
-	for (uint32_t i = probe_links_of(attach->links, process); i != LINKS_NONE; i = next) {
-		next = probe_links_after(attach->links, i);
-		if (link_at(attach, i)->state == LINK_ENDS)
-			continue;
-		waited |= link_at(attach, i)->state == LINK_WAITS;
-		probe_links_end(attach->links, i);
-	}
-	return waited;
-}
-
-void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread)
-{
-	uint32_t next;
-
-	for (uint32_t i = probe_links_of(attach->links, target->process); i != LINKS_NONE;
-	     i = next) {
-		uint32_t first = link_at(attach, i)->first;
-
-		next = probe_links_after(attach->links, i);
-		if (link_at(attach, i)->state != LINK_HOLDS || link_at(attach, i)->thread != thread)
-			continue;
-		probe_links_end(attach->links, i);
-		(void)add_link(attach, target, first, NULL);
-	}
-}
-
 /* --- the end ------------------------------------------------------------------------------ */
-
-/* Ends the links of a file. */
-static void leave(struct attach *attach, uint32_t first)
-{
-	probe_places_silence(attach->places, first);
-	probe_places_at(attach->places, first)->leaves = true;
-	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++) {
-		enum link_state state = link_at(attach, i)->state;
-
-		if ((state == LINK_WAITS || state == LINK_HOLDS) &&
-		    link_at(attach, i)->first == first)
-			probe_links_end(attach->links, i);
-	}
-}
-
-size_t attach_make_room(struct attach *attach, const struct map *used)
-{
-	uint64_t now = clock_now();
-
-	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++) {
-		const struct probed *file = probe_places_at(attach->places, i);
-
-		if (!file->count || now - file->latest < UNUSED_NS || map_get(used, &file->id))
-			continue;
-		leave(attach, i);
-		attach->leaving[attach->n_leaving++] = i;
-	}
-	return attach->n_leaving;
-}
 
 bool attach_detaches(const struct attach *attach)
 {
@@ -590,5 +500,6 @@ void attach_free(struct attach *attach)
 	bpf_link__destroy(attach->locked);
 	probe_places_free(attach->places);
 	probe_links_free(attach->links);
+	buffer_free(&attach->stopped);
 	free(attach);
 }

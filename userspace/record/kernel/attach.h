@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "../world/files.h"
+#include "../world/processes.h"
 #include "../../util/map.h"
 #include "../../reader/probes.h"
 
@@ -38,6 +39,7 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 /* A process to attach to: its index, and its pid in /proc here. */
 struct probe_target {
 	uint32_t process, pid;
+	bool ahead; /* it has not executed its program yet, which will map the file */
 };
 
 /*
@@ -60,11 +62,20 @@ int attach_forked(struct attach *attach, uint32_t parent, const struct probe_tar
 /* A thread of a process has ended, and the process has not: attaches to another one. */
 void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread);
 
+/* A process executed a program at `time` (ns): only what was mapped since, or will be, counts. */
+void attach_exec(struct attach *attach, uint32_t process, uint64_t time);
+
 /* A process has ended. True if it had a file that was not attached yet. */
 bool attach_ended(struct attach *attach, uint32_t process);
 
+/* A process has replaced code from `start` to `end`, and is stopped or will be: removes breakpoints
+ * from the copy, and lets it go on. */
+void attach_restore(struct attach *attach, const struct process *process, uint64_t start,
+		    uint64_t end);
+
 /* The outcome of a request. */
 struct attach_result {
+	bool restored;         /* of attach_restore(); sites: breakpoints removed */
 	struct file *file;     /* NULL: its parent's, or probes were removed */
 	uint32_t process, pid; /* 0: probes were removed */
 	/* Sites attached, or a negative errno with a `problem`. -EBUSY: to be tried again, possibly

@@ -41,6 +41,7 @@
 #include "../../util/proc_file.h"
 #include "locked.h"
 #include "probe_links.h"
+#include "restore.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
@@ -256,7 +257,10 @@ static int check(const struct attacher_file *file, int fd, struct held *out,
 		return -ECHILD;
 	out->inode = st.st_ino;
 	answer->pid = find_obstacle(&st.st_ino, 1);
-	return answer->pid ? -EBUSY : 0;
+	if (answer->pid)
+		return -EBUSY;
+	/* It may have executed another program, whose code is none of ours. */
+	return !file->pid || file->ahead || has_mapped(file->pid, &st.st_ino, 1) ? 0 : -ENOENT;
 }
 
 /* Attaches the very file that was read, whatever its path refers to by now. */
@@ -410,7 +414,7 @@ static void detach_all(void)
 static int confine(void)
 {
 	const uint64_t rights = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN) |
-				BIT(CAP_SYS_PTRACE);
+				BIT(CAP_SYS_PTRACE) | BIT(CAP_KILL);
 	const struct rlimit none = {0};
 	struct rlimit files;
 
@@ -432,6 +436,9 @@ static bool is_complete(const struct request *request)
 	const size_t head = offsetof(struct attacher_file, sites);
 	const size_t size = request->head.size;
 
+	if (request->head.kind == ATTACHER_RESTORE)
+		return size == sizeof(struct restore_request) &&
+		       ((const struct restore_request *)(const void *)file)->count <= RESTORE_MAX;
 	if (request->head.kind != ATTACHER_ATTACH)
 		return true;
 	return size >= head && request->files.n > ATTACHER_LOCKED && file->link < PROBE_LINKS_MAX &&
@@ -450,6 +457,8 @@ static void work(const struct request *request)
 		detach((const void *)request->data, request->head.size / sizeof(uint32_t));
 	else if (request->head.kind == ATTACHER_SETTLE)
 		settle();
+	else if (request->head.kind == ATTACHER_RESTORE)
+		err = restore_code((const void *)request->data);
 	else
 		err = attach((const void *)request->data, request->files.fds, &answer);
 	wire_put(&answer, sizeof(answer));

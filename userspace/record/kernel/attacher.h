@@ -19,8 +19,9 @@ enum { ATTACH_TYPE_UPROBE_MULTI = 48 };
 
 enum attacher_request {
 	ATTACHER_ATTACH = 1, /* attacher_file, with these descriptors; answer: attacher_answer */
-	ATTACHER_DETACH, /* numbers of links (uint32_t[]), which are removed in the background */
-	ATTACHER_SETTLE, /* the answer comes when that has ended */
+	ATTACHER_DETACH,  /* numbers of links (uint32_t[]), which are removed in the background */
+	ATTACHER_SETTLE,  /* the answer comes when that has ended */
+	ATTACHER_RESTORE, /* struct restore_request */
 };
 
 enum attacher_fd {
@@ -41,12 +42,13 @@ struct attacher_file {
 	uint32_t first, count; /* places; these are the cookies */
 	uint32_t pid;          /* of the process, as in /proc here; 0: every process */
 	uint32_t together;     /* bool: one link for all (Linux 6.10) */
-	uint32_t reserved;
+	uint32_t ahead;        /* bool: the process will map it */
 	struct attacher_site sites[PROBE_SITES_MAX]; /* `count` of them are sent */
 };
 
 /* -EBADMSG: the code differs; -EBUSY: this program keeps its memory map locked; -ESRCH: the process
- * has ended; -ECHILD: its main thread has, and the kernel needs that. */
+ * has ended; -ENOENT: it has not mapped the file any more; -ECHILD: its main thread has, and the
+ * kernel needs that. */
 struct attacher_answer {
 	uint32_t pid;    /* 0: none */
 	uint32_t thread; /* to which it was attached; when that ends it must be attached again */

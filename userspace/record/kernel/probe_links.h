@@ -30,6 +30,7 @@ struct probe_link {
 	uint32_t tries;    /* that failed */
 	uint64_t user;     /* of the process */
 	uint64_t since;    /* attached, ns; 0: not yet */
+	uint64_t mapped;   /* the file, as far as known, ns; UINT64_MAX: it will be */
 	uint64_t try_at;   /* ns */
 	struct file *file; /* which is kept until it is attached; or NULL */
 };

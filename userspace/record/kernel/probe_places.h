@@ -12,7 +12,9 @@
 
 #include "../world/file.h"
 #include "../../reader/probes.h"
+#include "../world/processes.h"
 #include "attacher.h"
+#include "restore.h"
 
 #define PLACES_NONE PROBE_PLACES_MAX
 
@@ -57,6 +59,14 @@ void probe_places_silence(const struct probe_places *places, uint32_t first);
 
 /* Frees the places of a file whose probes are removed. */
 void probe_places_leave(struct probe_places *places, uint32_t first);
+
+struct code_range {
+	uint64_t start, end;
+};
+
+/* Adds the sites of a file in a part of a process's mappings. */
+void probed_add(const struct probed *file, const struct process *process,
+		const struct code_range *range, struct restore_request *request);
 
 /* Sites of one probe in all files that were attached. */
 unsigned probe_places_sites(const struct probe_places *places, enum probe_number probe);

@@ -180,6 +180,7 @@ static int attach_process(struct session *session, struct problem *problem)
 		{session->skeleton->progs.process_rename, NULL},
 		{session->skeleton->progs.sched_waking, NULL},
 		{session->skeleton->progs.oom_victim, NULL},
+		{session->skeleton->progs.text_replaced, NULL},
 		{session->skeleton->progs.cgroup_moved, NULL},
 		{session->skeleton->progs.cgroup_born, NULL},
 		{session->skeleton->progs.cgroup_iterate, &session->threads},
@@ -446,6 +447,7 @@ int session_table_fd(const struct session *session, enum session_table table)
 		[TABLE_LOSSES] = skeleton->maps.losses,
 		[TABLE_COSTS] = skeleton->maps.costs,
 		[TABLE_FIBERS] = skeleton->maps.fiber_paths,
+		[TABLE_TEXTS] = skeleton->maps.probed_text,
 	};
 
 	return bpf_map__fd(maps[table]);

@@ -81,6 +81,7 @@ enum session_table {
 	TABLE_LOSSES,
 	TABLE_COSTS,
 	TABLE_FIBERS,
+	TABLE_TEXTS,
 };
 
 /* Counts system calls on locks of interpreters separately from now on. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "../machine/capabilities.h"
 #include "gcprof.skel.h"
 #include "kernel_btf.h"
 #include "../machine/viewer.h"
@@ -177,6 +178,8 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
 		{skeleton->progs.oom_victim, options->when_oom},
+		/* Without this right, nobody would let a stopped program go on. */
+		{skeleton->progs.text_replaced, capabilities_kill()},
 		{skeleton->progs.usage_iterate, options->rotate || options->keep},
 		{skeleton->progs.call_cpu_iterate, calls && options->overhead_max > 0},
 	};

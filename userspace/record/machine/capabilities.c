@@ -81,6 +81,11 @@ bool capabilities_admin(void)
 	return effective() & bit(CAP_SYS_ADMIN) && !capabilities_are_a_namespaces();
 }
 
+bool capabilities_kill(void)
+{
+	return effective() & bit(CAP_KILL);
+}
+
 /* Capabilities to keep: CAP_SYS_ADMIN only if it replaces a missing one. */
 static uint64_t kept(uint64_t have)
 {
@@ -140,4 +145,5 @@ void capabilities_lend(bool lent)
 		return;
 	for (size_t i = 0; i < capability_count; i++)
 		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability_table[i].number, 0, 0);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL, 0, 0);
 }

@@ -38,6 +38,9 @@ uint64_t capabilities_usable(void);
 /* Does this thread have CAP_SYS_ADMIN, in the initial user namespace? */
 bool capabilities_admin(void);
 
+/* May the caller send signals to all processes? */
+bool capabilities_kill(void);
+
 /*
  * Drops, permanently and for this thread only, all capabilities that are not `kept`, and the
  * ability to regain them by executing a program. With `opens_files`, root may open later files

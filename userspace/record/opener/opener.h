@@ -100,7 +100,10 @@ int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, voi
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
 		 void *context);
 
-/* Writes a process's executable mappings to a file, as text like /proc/PID/maps. */
+#define COPY_PREFIX "//copy of "
+
+/* Writes a process's executable mappings to a file, as text like /proc/PID/maps. Code in no file
+ * that has replaced some of a file's is named COPY_PREFIX and that file. */
 int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context);
 
 /* Writes arguments and environment of a process's program to a file. The result has the inode of

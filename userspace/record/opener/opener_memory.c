@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opener.h"
 #include "opener_process.h"
 #include "../machine/clock.h"
 #include "../../util/proc_file.h"
@@ -135,32 +136,59 @@ static int check_mappings(int folder, const struct opener_memory *wanted)
 	return mapped && data ? 0 : -ESTALE;
 }
 
+/* Code in no file, right between two mappings of one file, is a copy of that file's. */
+static bool is_copy(const struct line *before, const struct line *line, const struct line *after)
+{
+	return !line->inode && !line->name && before->inode && before->end == line->start &&
+	       after->start == line->end && after->inode == before->inode &&
+	       after->minor == before->minor && after->major == before->major;
+}
+
+/* Writes a line; `file`: the name of what it is a copy of, or NULL. */
+static int put_line(int fd, const char *text, const char *file)
+{
+	int n = file ? dprintf(fd, "%.*s " COPY_PREFIX "%s", (int)strcspn(text, "\n"), text, file)
+		     : dprintf(fd, "%s", text);
+
+	return n > 0 ? 0 : -EIO;
+}
+
+/* Executable lines, each when the next one is known. */
+static int filter_maps(FILE *in, int fd)
+{
+	char *text = NULL, *held = NULL;
+	struct line line, last = {0}, before = {0};
+	size_t size = 0, used = 0;
+	int err = 0;
+
+	while (!err && used < MAPS_BYTES && getline(&text, &size, in) > 0) {
+		if (!parse(text, &line))
+			continue;
+		if (held)
+			err = put_line(fd, held,
+				       is_copy(&before, &last, &line) ? strchr(text, '/') : NULL);
+		free(held);
+		held = line.rights[2] == 'x' ? strdup(text) : NULL;
+		used += held ? strlen(held) : 0;
+		before = last;
+		last = line;
+	}
+	if (!err && held)
+		err = put_line(fd, held, NULL);
+	free(held);
+	free(text);
+	return err ? err : ferror(in) ? -ESRCH : 0;
+}
+
 int opener_read_maps(uint32_t pid)
 {
-	int from = proc_file_open(pid, "maps"), fd;
+	int from = proc_file_open(pid, "maps"), fd, err;
 	FILE *in = from < 0 ? NULL : fdopen(from, "r");
-	struct line line;
-	char *text = NULL;
-	size_t size = 0, used = 0;
-	ssize_t n;
-	int err = 0;
 
 	if (!in)
 		return from < 0 ? from : -ENOMEM;
 	fd = memfd_create("maps", MFD_CLOEXEC);
-	if (fd < 0)
-		err = -errno;
-	while (!err && (n = getline(&text, &size, in)) > 0) {
-		if (!parse(text, &line) || line.rights[2] != 'x')
-			continue;
-		used += (size_t)n;
-		if (used > MAPS_BYTES)
-			break;
-		err = write(fd, text, (size_t)n) == n ? 0 : -EIO;
-	}
-	if (!err && ferror(in))
-		err = -ESRCH;
-	free(text);
+	err = fd < 0 ? -errno : filter_maps(in, fd);
 	fclose(in);
 	if (!err && !lseek(fd, 0, SEEK_SET))
 		return fd;
@@ -196,6 +224,9 @@ int opener_read_words(uint32_t pid, struct opener_file *executed)
 	if (!at || sscanf(at, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &bounds[0],
 			  &bounds[1], &bounds[2], &bounds[3]) != 4)
 		return -ESRCH;
+	/* It is being executed. */
+	if (!bounds[0])
+		return -EAGAIN;
 	snprintf(exe, sizeof(exe), "/proc/%" PRIu32 "/exe", pid);
 	if (stat(exe, &st))
 		return -errno;

@@ -30,7 +30,8 @@ int opener_open_space(const struct opener_space *wanted, uid_t *user);
  * program. */
 int opener_serve_space(int memory, uint32_t pid, uid_t user);
 
-/* A file with the executable lines of /proc/PID/maps, up to a MiB; or a negative errno. */
+/* A file with the executable lines of /proc/PID/maps, up to a MiB; or a negative errno. As
+ * opener_maps(). */
 int opener_read_maps(uint32_t pid);
 
 /* A file with the arguments and the environment of a program, up to a MiB, and the inode of what it

@@ -103,6 +103,14 @@ int store_bytecode(struct store *store, const struct incoming *in)
 	return -EBADMSG;
 }
 
+/* Acted on at once, see flow.c. */
+int store_replaced(struct store *store, const struct incoming *in)
+{
+	(void)store;
+	(void)in;
+	return -EBADMSG;
+}
+
 /* The sample has already taken the type. */
 int store_typed(struct store *store, const struct incoming *in)
 {

@@ -48,6 +48,7 @@ struct process {
 	struct buffer ahead;   /* struct mapping[], by time: process_ahead() */
 	size_t reached;        /* number of those that the profile has reached */
 	bool remapped;         /* its unwind rows are out of date */
+	uint32_t absent;       /* file that was unmapped before it could be attached; 0: none */
 	uint8_t copies;        /* enum text_copies (ingest/text_copies.h), of this program: */
 	uint64_t copies_of;    /* the time of its exec */
 	uint64_t refused;      /* the same plus one: a message says that it has no probes */

@@ -165,6 +165,15 @@ static void renames(struct world *world, const struct event_header *header)
 		NOTIFY(world, renames, process, (const struct event_comm *)(const void *)header);
 }
 
+static void replaces(struct world *world, const struct event_header *header)
+{
+	const struct event_replaced *event = (const void *)header;
+	const struct process *process = processes_find(world->processes, header->process);
+
+	if (process)
+		NOTIFY(world, replaces, process, event->start, event->end);
+}
+
 static const struct {
 	void (*take)(struct world *world, const struct event_header *header);
 	size_t size;
@@ -174,6 +183,7 @@ static const struct {
 	[EVENT_exec] = {execs, sizeof(struct event_exec)},
 	[EVENT_exit] = {exits, sizeof(struct event_exit)},
 	[EVENT_comm] = {renames, sizeof(struct event_comm)},
+	[EVENT_replaced] = {replaces, sizeof(struct event_replaced)},
 };
 
 /* Adds the process of an event; if it is new, its start may have been lost. */

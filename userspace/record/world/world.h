@@ -23,6 +23,9 @@ struct world_subscriber {
 	void (*ends)(void *context, const struct process *process);
 	/* One of its threads changed its name. */
 	void (*renames)(void *context, struct process *process, const struct event_comm *event);
+	/* It replaced code that has breakpoints, and is stopped. */
+	void (*replaces)(void *context, const struct process *process, uint64_t start,
+			 uint64_t end);
 	/* A thread ended, and others run. */
 	void (*thread_ends)(void *context, const struct process *process, uint32_t tid);
 	/* A few seconds later: the profile has reached its end. */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* attach_processes.c: what happens to processes that files are attached to, and files without any.
+ */
+#include "attach.h"
+
+#include <signal.h>
+
+#include "../machine/clock.h"
+#include "attach_parts.h"
+
+#define UNUSED_NS UINT64_C(1000000000) /* since it was mapped last: its places may be freed */
+
+int attach_add_link(struct attach *attach, const struct probe_target *target, uint32_t first,
+		    struct file *file)
+{
+	const struct probe_link link = {
+		.first = first,
+		.process = target->process,
+		.pid = target->pid,
+		.mapped = target->ahead ? UINT64_MAX : clock_now(),
+		.file = file,
+	};
+
+	return probe_links_add(attach->links, &link);
+}
+
+int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child)
+{
+	int err = 0;
+
+	for (uint32_t i = probe_links_of(attach->links, parent); i != LINKS_NONE && err >= 0;
+	     i = probe_links_after(attach->links, i))
+		if (link_at(attach, i)->state != LINK_ENDS)
+			err = attach_add_link(attach, child, link_at(attach, i)->first, NULL);
+	return err;
+}
+
+void attach_exec(struct attach *attach, uint32_t process, uint64_t time)
+{
+	uint32_t next;
+
+	for (uint32_t i = probe_links_of(attach->links, process); i != LINKS_NONE; i = next) {
+		next = probe_links_after(attach->links, i);
+		if (link_at(attach, i)->state != LINK_ENDS && link_at(attach, i)->mapped < time)
+			probe_links_end(attach->links, i);
+	}
+}
+
+bool attach_ended(struct attach *attach, uint32_t process)
+{
+	bool waited = false;
+	uint32_t next;
+
+	for (uint32_t i = probe_links_of(attach->links, process); i != LINKS_NONE; i = next) {
+		next = probe_links_after(attach->links, i);
+		if (link_at(attach, i)->state == LINK_ENDS)
+			continue;
+		waited |= link_at(attach, i)->state == LINK_WAITS;
+		probe_links_end(attach->links, i);
+	}
+	return waited;
+}
+
+void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread)
+{
+	uint32_t next;
+
+	for (uint32_t i = probe_links_of(attach->links, target->process); i != LINKS_NONE;
+	     i = next) {
+		uint32_t first = link_at(attach, i)->first;
+
+		next = probe_links_after(attach->links, i);
+		if (link_at(attach, i)->state != LINK_HOLDS || link_at(attach, i)->thread != thread)
+			continue;
+		probe_links_end(attach->links, i);
+		(void)attach_add_link(attach, target, first, NULL);
+	}
+}
+
+void attach_restore(struct attach *attach, const struct process *process, uint64_t start,
+		    uint64_t end)
+{
+	const struct code_range range = {start, end};
+	struct restore_request request = {.pid = process->proc_pid};
+	const struct probed *file;
+
+	for (uint32_t i = probe_links_of(attach->links, (uint32_t)process->id); i != LINKS_NONE;
+	     i = probe_links_after(attach->links, i)) {
+		file = probe_places_at(attach->places, link_at(attach, i)->first);
+		probed_add(file, process, &range, &request);
+	}
+	if (buffer_append(&attach->stopped, &request, sizeof(request)))
+		(void)kill((pid_t)process->proc_pid, SIGCONT);
+}
+
+/* Ends the links of a file. */
+static void leave(struct attach *attach, uint32_t first)
+{
+	probe_places_silence(attach->places, first);
+	probe_places_at(attach->places, first)->leaves = true;
+	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++) {
+		enum link_state state = link_at(attach, i)->state;
+
+		if ((state == LINK_WAITS || state == LINK_HOLDS) &&
+		    link_at(attach, i)->first == first)
+			probe_links_end(attach->links, i);
+	}
+}
+
+size_t attach_make_room(struct attach *attach, const struct map *used)
+{
+	uint64_t now = clock_now();
+
+	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++) {
+		const struct probed *file = probe_places_at(attach->places, i);
+
+		if (!file->count || now - file->latest < UNUSED_NS || map_get(used, &file->id))
+			continue;
+		leave(attach, i);
+		attach->leaving[attach->n_leaving++] = i;
+	}
+	return attach->n_leaving;
+}
