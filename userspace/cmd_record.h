@@ -255,6 +255,7 @@ struct library_search {
 	bool generates;                 /* a library has a runtime that generates code */
 	bool probed;                    /* a file has probes */
 	bool copies;                    /* arguments or environment make a runtime copy its code */
+	bool emulated;                  /* the command executes a translation of a program */
 };
 
 /* Reads the files that will be loaded; `words`: the command. They are released by

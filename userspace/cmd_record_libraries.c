@@ -108,7 +108,8 @@ static bool read_word(struct recording *recording, const char *word, struct libr
 
 	if (!*word || *word == '-')
 		return true;
-	if (is_emulator(word))
+	search->emulated = search->emulated || is_emulator(word);
+	if (search->emulated)
 		return false;
 	if (!target_resolve(&recording->user, word, &path, &problem)) {
 		read_program(recording, path, !strchr(word, '/'), search);
@@ -153,11 +154,12 @@ void recording_find_libraries(struct recording *recording, char **words,
 	*search = (struct library_search){.files = recording->files,
 					  .unwinder = recording->unwinder,
 					  .agent = recording->options.agent_kind,
-					  .copies = any_copies(words) || any_copies(environ)};
+					  .copies = any_copies(words) || any_copies(environ),
+					  .emulated = is_emulator(recording->command)};
 	read_program(recording, recording->command, true, search);
 	/* The agent is judged by the program itself. */
 	search->agent = NULL;
-	if (!search->probed && !is_emulator(recording->command))
+	if (!search->probed && !search->emulated)
 		read_arguments(recording, words + 1, search);
 }
 

@@ -231,6 +231,7 @@ enum { PROGRAMS_TEXT = 128 };
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
+	bool everywhere;                /* attach to all processes that map the file */
 	bool copies, copied;            /* as library_search; and a file has such a runtime */
 	bool probed;                    /* a file has gcprof's own probes */
 	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version */
@@ -240,8 +241,9 @@ static void search_file(void *context, const char *path, int fd)
 {
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
-	const struct probe_target target = {recording->first.process,
-					    (uint32_t)target_pid(recording->target), true};
+	const struct probe_target first = {recording->first.process,
+					   (uint32_t)target_pid(recording->target), true};
+	const struct probe_target target = search->everywhere ? (struct probe_target){0} : first;
 	struct file *file = files_read(recording->files, fd);
 	struct problem problem = {""};
 	const struct runtime *runtime;
@@ -299,7 +301,11 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	char why_not[256];
 
 	recording_leave_libraries(libraries, search_file, &search);
-	if (recording->agent.fd > 0 && agent_is_mapped(recording->options.agent_kind))
+	/* Only programs that somebody records load an agent, so its probes can be there before all
+	 * children start. An emulator would execute a translation of them. */
+	search.everywhere = true;
+	if (recording->agent.fd > 0 && agent_is_mapped(recording->options.agent_kind) &&
+	    !libraries->emulated)
 		search_file(&search, recording->agent.path, recording->agent.fd);
 	if (search.failed)
 		snprintf(why_not, sizeof(why_not),

@@ -369,6 +369,18 @@ unsampled() { # PROGRAM REASON COMMAND...
 	[[ $output = *'which --agent malloc needs: Permission denied'* ]]
 }
 
+# What executes a translation of the agent's code must not translate breakpoints.
+@test "the agent does nothing in programs under Valgrind, which end as they would" {
+	command -v valgrind >/dev/null || skip 'valgrind is not installed'
+	gcc -x c - -o ends <<<'#include <stdlib.h>
+		int main(void) { for (int i = 0; i < 100000; i++) free(malloc(100)); return 3; }'
+	for command in 'valgrind -q ./ends' "sh -c 'valgrind -q ./ends; exit \$?'" "env valgrind -q ./ends"; do
+		run bash -c "'$GCPROF' record --malloc -R 16K -- $command"
+		echo "$command: $status: $output"
+		[ "$status" = 3 ]
+	done
+}
+
 @test "a collector and malloc() in one program" {
 	record --malloc -R 16K -- "$WORKLOADS/known"
 	holds '.alloc.types | map(.name) | contains(["calloc", "kept128"])'

@@ -76,6 +76,15 @@ static void thread_ends(void *context)
 	thread->inside--;
 }
 
+/* Valgrind executes a translation of this code, in which a breakpoint would end the program. It is
+ * not recorded there, not even as refused. */
+static bool is_translated(void)
+{
+	const char *preloaded = getenv("LD_PRELOAD");
+
+	return preloaded && strstr(preloaded, "/vgpreload_");
+}
+
 /* Samples are not batched: another thread may free a block at once, and a process may end by
  * _exit(). Calls getrandom() now, since a program may forbid itself that system call later. */
 static int open_provider(const char *name, uint64_t ceiling)
@@ -102,7 +111,7 @@ int sampling_start(const char *agent, uint64_t ceiling, const char *const *names
 	int saved = errno, err;
 
 	sampling_thread.inside++;
-	err = open_provider(agent, ceiling);
+	err = is_translated() ? -ENOTSUP : open_provider(agent, ceiling);
 	for (size_t i = 0; !err && i < n; i++) {
 		has_type[i] = names[i] != NULL;
 		types[i] = names[i] ? gcprof_type(provider, names[i]) : 0;
@@ -123,7 +132,7 @@ void sampling_refuse(const char *agent, const char *why)
 
 	sampling_thread.inside++;
 	snprintf(version, sizeof(version), "%s: %s", GCPROF_VERSION, why);
-	if (!gcprof_options_default(&options)) {
+	if (!is_translated() && !gcprof_options_default(&options)) {
 		options.name = agent;
 		options.version = version;
 		gcprof_open(&options, &reports);

@@ -361,6 +361,14 @@ static int find_places(struct attach *attach, struct file *file, uint32_t *first
 	return 0;
 }
 
+/* Its own, or that of every process; LINKS_NONE: it has neither. */
+static uint32_t find_link(const struct attach *attach, uint32_t first, uint32_t process)
+{
+	uint32_t number = probe_links_find(attach->links, process, first);
+
+	return number == LINKS_NONE ? probe_links_find(attach->links, 0, first) : number;
+}
+
 int attach_file(struct attach *attach, struct file *file, const struct probe_target *target,
 		struct problem *problem)
 {
@@ -371,7 +379,7 @@ int attach_file(struct attach *attach, struct file *file, const struct probe_tar
 		return err;
 	err = find_places(attach, file, &first);
 	if (!err) {
-		number = probe_links_find(attach->links, target->process, first);
+		number = find_link(attach, first, target->process);
 		if (number != LINKS_NONE) {
 			link_at(attach, number)->mapped = clock_now();
 			return link_at(attach, number)->state == LINK_WAITS;
@@ -388,16 +396,11 @@ int attach_file(struct attach *attach, struct file *file, const struct probe_tar
 					    : strerror(-err));
 }
 
-static uint32_t find_link(const struct attach *attach, const struct file *file, uint32_t process)
-{
-	uint32_t first = probe_places_find(attach->places, file);
-
-	return first == PLACES_NONE ? LINKS_NONE : probe_links_find(attach->links, process, first);
-}
-
 void attach_leave(struct attach *attach, const struct file *file, uint32_t process)
 {
-	uint32_t number = find_link(attach, file, process);
+	uint32_t first = probe_places_find(attach->places, file);
+	uint32_t number = first == PLACES_NONE ? LINKS_NONE
+					       : probe_links_find(attach->links, process, first);
 
 	if (number != LINKS_NONE)
 		probe_links_end(attach->links, number);
@@ -405,7 +408,8 @@ void attach_leave(struct attach *attach, const struct file *file, uint32_t proce
 
 uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process)
 {
-	uint32_t number = find_link(attach, file, process);
+	uint32_t first = probe_places_find(attach->places, file);
+	uint32_t number = first == PLACES_NONE ? LINKS_NONE : find_link(attach, first, process);
 
 	return number == LINKS_NONE ? 0 : link_at(attach, number)->since;
 }

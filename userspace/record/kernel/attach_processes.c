@@ -114,7 +114,8 @@ size_t attach_make_room(struct attach *attach, const struct map *used)
 	for (uint32_t i = 0; i < PROBE_PLACES_MAX; i++) {
 		const struct probed *file = probe_places_at(attach->places, i);
 
-		if (!file->count || now - file->latest < UNUSED_NS || map_get(used, &file->id))
+		if (!file->count || now - file->latest < UNUSED_NS || map_get(used, &file->id) ||
+		    probe_links_find(attach->links, 0, i) != LINKS_NONE)
 			continue;
 		leave(attach, i);
 		attach->leaving[attach->n_leaving++] = i;
