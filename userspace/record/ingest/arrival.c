@@ -139,6 +139,9 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 		refuse(arrival, file, process, &problem);
 		return true;
 	}
+	/* Of the command's file, which is attached already, see judge(). */
+	if (!err && attach_since(session_probes(arrival->session), file, target.process))
+		return true;
 	err = err ? attach_file(session_probes(arrival->session), file, &target, &problem) : 1;
 	if ((err > 0 || err == -E2BIG) && wait(arrival, event, until)) {
 		arrival->crowded |= err < 0;
@@ -369,6 +372,22 @@ static void take_waiting(struct arrival *arrival, bool last)
 	buffer_free(&buffer);
 }
 
+/* A file was attached before it was known that its program must have no probes. */
+static void judge(struct arrival *arrival)
+{
+	const struct text_question judged = arrival->asker.judged;
+	struct process *process = processes_find(arrival->processes, judged.process);
+	const struct file *file = files_find(arrival->files, (uint32_t)(judged.file.device >> 32),
+					     (uint32_t)judged.file.device, judged.file.inode);
+	struct problem problem;
+
+	arrival->asker.judged = (struct text_question){0};
+	if (process && file &&
+	    attach_since(session_probes(arrival->session), file, judged.process) &&
+	    text_copies_check(&arrival->asker, process, file, &problem) < 0)
+		refuse(arrival, file, process, &problem);
+}
+
 void arrival_turn(struct arrival *arrival, bool last)
 {
 	struct attach *probes = session_probes(arrival->session);
@@ -377,6 +396,8 @@ void arrival_turn(struct arrival *arrival, bool last)
 	bool goes_on = last || arrival->asker.answered;
 
 	arrival->asker.answered = false;
+	if (arrival->asker.judged.process)
+		judge(arrival);
 	while (attach_turn(probes, &result))
 		goes_on |= ended(arrival, &result);
 	if (!arrival->waiting.size || (!goes_on && now < arrival->next_try))

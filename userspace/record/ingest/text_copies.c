@@ -100,6 +100,8 @@ static void take(void *context, const struct opener_result *result)
 		process->copies = (uint8_t)judge(question, process, result);
 	if (result->fd >= 0)
 		close(result->fd);
+	if (process && process->copies > TEXT_STAYS)
+		asker->judged = *question;
 	asker->answered = true;
 	question->asker = NULL;
 }

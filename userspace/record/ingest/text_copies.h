@@ -32,7 +32,8 @@ struct text_copies_asker {
 	struct files *files;
 	struct processes *processes;
 	const struct session *session;
-	bool answered; /* since this was reset */
+	bool answered;               /* since this was reset */
+	struct text_question judged; /* the last program that must have no probes; to be reset */
 	struct text_question questions[TEXT_QUESTIONS];
 };
 
