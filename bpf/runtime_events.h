@@ -76,11 +76,11 @@ struct event_runtime {
 	struct event_header header;
 	uint16_t name_size, version_size, note_size, collector_size, compiler_size;
 	uint16_t unsampled; /* 1: its samples cannot be read, and the sentence says why */
-	uint16_t reserved[2];
+	uint16_t names_size, names_file;
 	/*
-	 * tail: name ("go"), version ("1.19.8"), a sentence on what its sampler misses, and
-	 * functions of its collector and its compiler, as in struct runtime; each padded with
-	 * zeroes to 8 bytes
+	 * tail: name ("go"), version ("1.19.8"), a sentence on what its sampler misses, functions
+	 * of its collector and its compiler, a sentence on names (names_file: 1 if these are in its
+	 * file), as in struct runtime; each padded with zeroes to 8 bytes
 	 */
 };
 

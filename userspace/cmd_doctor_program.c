@@ -184,14 +184,15 @@ static void add(struct preview *preview, const char *path, const struct file *fi
 	records = streams_of(file);
 	if (unsampled)
 		json_object_set_new(records, SAMPLES_KEY, json_false());
-	json_array_append_new(preview->found,
-			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?}", "path",
-					path, "runtime", runtime->name, "version", facts.version,
-					"records", records, "writes", writes_of(file), "missing",
-					facts.missing[0] ? facts.missing : NULL, UNSAMPLED_KEY,
-					unsampled, "note",
-					runtime->note ? runtime->note(&facts) : NULL, AGENT_KEY,
-					facts.no_agent ? NULL : runtime->agent));
+	json_array_append_new(
+		preview->found,
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?, s:s?, s:s?, s:s?, s:s?}", "path", path,
+			  "runtime", runtime->name, "version", facts.version, "records", records,
+			  "writes", writes_of(file), "missing",
+			  facts.missing[0] ? facts.missing : NULL, UNSAMPLED_KEY, unsampled, "note",
+			  runtime->note ? runtime->note(&facts) : NULL, "names",
+			  facts.has_frames ? NULL : runtime->names, AGENT_KEY,
+			  facts.no_agent ? NULL : runtime->agent));
 }
 
 static void add_library(void *context, const char *path, int fd)
@@ -313,6 +314,7 @@ static void print_row(const json_t *row)
 	const char *agent = json_string_value(json_object_get(row, AGENT_KEY));
 	const char *version;
 	const char *note = json_string_value(json_object_get(row, "note"));
+	const char *names = json_string_value(json_object_get(row, "names"));
 	const json_t *name;
 	json_int_t places;
 	char text[128];
@@ -349,6 +351,8 @@ static void print_row(const json_t *row)
 	}
 	if (note)
 		print_line("note", note);
+	if (names)
+		print_line("names", names);
 	json_array_foreach(writes, i, name)
 		print_line(i ? "" : "written to", json_string_value(name));
 }

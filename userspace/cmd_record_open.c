@@ -231,10 +231,10 @@ enum { PROGRAMS_TEXT = 128 };
 struct probe_search {
 	struct recording *recording;
 	unsigned failed;
-	bool everywhere;                /* attach to all processes that map the file */
-	bool copies, copied;            /* as library_search; and a file has such a runtime */
-	bool probed;                    /* a file has gcprof's own probes */
-	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version */
+	bool everywhere;             /* attach to all processes that map the file */
+	bool copies, copied;         /* as library_search; and a file has such a runtime */
+	bool probed;                 /* a file has gcprof's own probes */
+	char none[RUNTIME_TEXT_MAX]; /* of the first runtime found; "": no runtime */
 };
 
 static void search_file(void *context, const char *path, int fd)
@@ -256,8 +256,8 @@ static void search_file(void *context, const char *path, int fd)
 	if (file && file->state == FILE_KNOWN && !copied)
 		sites = attach_file_now(session_probes(recording->session), file, &target,
 					&problem);
-	if (file && !search->runtime[0])
-		runtime_describe(&file->facts.runtime, search->runtime);
+	if (file && !search->none[0])
+		runtime_reports_none(&file->facts.runtime, search->none);
 	search->probed |= sites > 0 && !runtime;
 	recording->stops_at_exec |= sites > 0 && switches_at_start(file);
 	if (file)
@@ -316,8 +316,8 @@ static void attach_probes(struct recording *recording, struct library_search *li
 			 "%s is recorded without probes: it copies its code, and the copy would "
 			 "contain breakpoints",
 			 path_base(recording->command));
-	else if (search.runtime[0])
-		snprintf(why_not, sizeof(why_not), "%s reports none", search.runtime);
+	else if (search.none[0])
+		snprintf(why_not, sizeof(why_not), "%s", search.none);
 	else if (search.probed)
 		snprintf(why_not, sizeof(why_not), "%s has gcprof's probes, but none for this",
 			 path_base(recording->command));

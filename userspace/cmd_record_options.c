@@ -153,7 +153,7 @@ static int runtimes_parse(const char *text, uint32_t *mask)
 		length = strcspn(text, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)length, text);
 		runtime = runtime_find(name);
-		if (!runtime) {
+		if (!runtime || !runtime->n_places) {
 			log_error("--runtime %s: unknown; %s", name, runtime_help);
 			return -EINVAL;
 		}

@@ -27,6 +27,73 @@ attach() { # COLLECTIONS COMMAND...
 	record_until gc_begin "$1" -F 0 -p "${started[0]}"
 }
 
+# --- runtimes that are recognised only ---------------------------------------------------------
+
+# Builds programs/named.c as a program that exports these names: FILE; other arguments go to the compiler.
+make_named() { # FILE EXPORTS [ARGUMENT...]
+	: >names.c
+	for name in $2; do
+		echo "int $name = 1;" >>names.c
+	done
+	gcc -O1 -fno-omit-frame-pointer -rdynamic "${@:3}" "$PROGRAMS/named.c" names.c -o "$1"
+}
+
+@test "runtimes are recognised by what their files export or contain, each with advice of its own" {
+	local title exports argument words rows=0
+	while IFS='|' read -r title exports argument words; do
+		make_named program "$exports" ${argument:+"$argument"}
+		"$GCPROF" doctor ./program >out
+		grep -qE "runtime +$title\$" out || { echo "$title"; cat out; return 1; }
+		grep -qF -- "$words" out || { echo "$title: no $words"; cat out; return 1; }
+		strip program
+		"$GCPROF" doctor ./program | grep -qE "runtime +$title\$"
+		rows=$((rows + 1))
+	done <<'END'
+erlang|erts_garbage_collect||erl +JPperf true
+deno|napi_create_function|-DTEXT="DENO_V8_FLAGS"|deno run --v8-flags=--perf-basic-prof
+bun|napi_create_function|-DTEXT="BUN_JSC_"|No names can be had
+luajit|luaJIT_setmode lua_createtable||No names can be had
+lua|lua_createtable||No names can be had
+mono|mono_gc_collect||mono --jitmap
+chez-scheme|S_do_gc||No names can be had
+ghc|hs_main||not stripped
+ghc||-DTEXT="(Gen: %2d)"|not stripped
+graalvm-native||-DSECTION=".svm_heap"|-H:+PreserveFramePointer
+sbcl|collect_garbage call_into_lisp||No names can be had
+dotnet|g_dacTable||DOTNET_PerfMapEnabled=1
+php|zend_gc_collect_cycles executor_globals||No names can be had
+r|R_gc||No names can be had
+END
+	same rows "$rows" "$(($(grep -c '^NAMED(' "$ROOT/userspace/runtimes/recognised.def") + 1))"
+	# Half of what is asked for is not enough.
+	for exports in napi_create_function collect_garbage executor_globals ''; do
+		make_named program "$exports"
+		"$GCPROF" doctor ./program >out
+		grep -q 'No runtime that gcprof knows' out || { cat out; return 1; }
+	done
+}
+
+@test "code without names: the advice is that of its runtime, or none" {
+	need_root
+	make_named erlang erts_garbage_collect
+	make_named unknown ''
+	make_named deno napi_create_function '-DTEXT="DENO_V8_FLAGS"'
+	for program in erlang unknown deno; do
+		record -- "./$program" 0.5
+		# Of a runtime that is recognised, too, it is said that nothing of it is recorded.
+		[ $program = unknown ] || grep -q "no collections were recorded: gcprof does not record those of $program" record.log
+		ask '.warnings[] | select(.name == "unnamed_code" or .name == "guessed_stacks") | .name, .remedy' >$program.said
+		absent 'python3' $program.said
+		absent 'node ' $program.said
+	done
+	printf '%s\n' guessed_stacks '' unnamed_code '' | diff - unknown.said
+	grep -q 'erl +JPperf true' erlang.said
+	grep -q 'v8-flags=--perf-basic-prof' deno.said
+	# Its code keeps frame pointers: no callers are missing.
+	absent guessed_stacks deno.said
+	holds '.stacks.unfinished.user_guessed == null and .stacks.complete > 0.9'
+}
+
 # --- Ruby ------------------------------------------------------------------------------------
 
 @test "Ruby: marks are those of GC.stat, with their reasons" {

@@ -6,6 +6,8 @@
 
 static const uint64_t second = 1000000000;
 
+static char remedy[1024]; /* of the finding that says() found */
+
 static bool says(const struct model *model, const char *name, const char *word)
 {
 	struct advice_list list = {.count = 0};
@@ -17,6 +19,7 @@ static bool says(const struct model *model, const char *name, const char *word)
 			continue;
 		printf("%s %s\n", list.items[i].evidence, list.items[i].remedy);
 		found = strstr(list.items[i].evidence, word) != NULL;
+		snprintf(remedy, sizeof(remedy), "%s", list.items[i].remedy);
 		CHECK(*list.items[i].evidence);
 	}
 	advice_free(&list);
@@ -173,6 +176,8 @@ TEST(calls_that_stall_fail_or_abound)
 
 TEST(code_without_names_is_told_with_its_process)
 {
+	struct model_runtime runtimes[2] = {{.program = "node", .names = "With --names."},
+					    {.program = "java", .names = "With --map."}};
 	struct model_function functions[2] = {
 		{.name = "main", .cpu_samples = 9000, .cpu_total_ns = 9e9},
 		{.name = GENERATED_UNNAMED "java", .cpu_samples = 2000, .cpu_total_ns = 2e9},
@@ -183,6 +188,12 @@ TEST(code_without_names_is_told_with_its_process)
 	model.n_functions = 2;
 	model.cpu.on_cpu_ns = 9 * second;
 	CHECK(says(&model, "unnamed_code", "code without names that java made at run time"));
+	/* Nothing is known to help, or what its runtime says. */
+	CHECK_STR(remedy, "");
+	model.runtimes = runtimes;
+	model.n_runtimes = 2;
+	CHECK(says(&model, "unnamed_code", "java"));
+	CHECK_STR(remedy, "With --map.");
 	functions[1].cpu_total_ns = 1e8;
 	CHECK(!says(&model, "unnamed_code", ""));
 	functions[1].cpu_total_ns = 2e9;
@@ -192,6 +203,7 @@ TEST(code_without_names_is_told_with_its_process)
 
 TEST(code_without_symbols_is_told_with_its_file)
 {
+	struct model_runtime runtime = {.program = "git", .names = "With -g."};
 	struct model_function functions[4] = {
 		{.name = "main", .module = "/usr/bin/git", .cpu_self_ns = 5e9},
 		{.name = "git+0x10",
@@ -211,6 +223,18 @@ TEST(code_without_symbols_is_told_with_its_file)
 	model.cpu.samples = 9000;
 	model.cpu.on_cpu_ns = 9 * second;
 	CHECK(says(&model, "stripped_code", "33.3% of the CPU time is in functions of git that"));
+	CHECK_STR(remedy, "Install the debug symbols of its package, and record again.");
+	for (int i = 0; i < 3; i++)
+		functions[i].module = "/home/me/git";
+	CHECK(says(&model, "stripped_code", "git"));
+	CHECK_STR(remedy, "Build it without -s or strip, and record again.");
+	model.runtimes = &runtime;
+	model.n_runtimes = 1;
+	CHECK(says(&model, "stripped_code", "git"));
+	CHECK_STR(remedy, "");
+	runtime.names_file = true;
+	CHECK(says(&model, "stripped_code", "git"));
+	CHECK_STR(remedy, "With -g.");
 	/* The kernel's have no package of debug symbols, but a setting that hides names. */
 	functions[1].runtime = functions[2].runtime = RUNTIME_KERNEL;
 	CHECK(!says(&model, "stripped_code", ""));
@@ -250,6 +274,10 @@ TEST(doubtful_figures_are_called_so)
 	model.stacks.reasons[REASON_USER_GUESSED] = 150;
 	CHECK(says(&model, "unfinished_stacks", "5.0% of 1,000 stacks"));
 	CHECK(says(&model, "guessed_stacks", "15.0% of 1,000 stacks"));
+	CHECK(strstr(remedy, "-fno-omit-frame-pointer"));
+	model.stacks.guessed_generated = 140;
+	CHECK(says(&model, "guessed_stacks", "which was made at run time"));
+	CHECK_STR(remedy, "");
 	model.stacks.reasons[REASON_USER_GUESSED] = 200;
 	CHECK(!says(&model, "unfinished_stacks", ""));
 	model.alloc.samples = 12;

@@ -78,6 +78,7 @@ struct model_stacks {
 	uint64_t samples; /* with a stack, or with a reason for having none */
 	uint64_t complete;
 	uint64_t reasons[STACK_REASONS];
+	uint64_t guessed_generated; /* REASON_USER_GUESSED with code that was made at run time */
 };
 
 struct model_run {

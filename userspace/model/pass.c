@@ -149,6 +149,8 @@ static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 		quality &= ~(uint64_t)STACK_USER_END;
 	if (!quality)
 		stacks->complete++;
+	if (quality & STACK_USER_GUESSED)
+		stacks->guessed_generated += tree_has_generated(&pass->world.tree, stack);
 	for (int i = 0; quality && i < STACK_REASONS; i++)
 		stacks->reasons[i] += (quality & bits[i]) != 0;
 }

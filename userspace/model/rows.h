@@ -122,6 +122,8 @@ struct model_runtime {
 	const char *note;           /* what its sampler misses; NULL: nothing */
 	bool unsampled;             /* no samples of it here; `note` says why */
 	const char *program;        /* of its process, then; not NULL */
+	bool names_file;            /* its compiled functions are in the program's file */
+	const char *names;          /* how its compiled functions get names; NULL: not known */
 	const char *work[WORKS];    /* functions that do this kind of work; NULL: none */
 };
 

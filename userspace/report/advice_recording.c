@@ -90,6 +90,7 @@ bool find_unfinished_stacks(const struct model *model, struct words *words)
 	const struct model_stacks *stacks = &model->stacks;
 	uint64_t cut = stacks->samples - stacks->complete;
 	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+	int most = REASON_USER_END;
 
 	cut -= guessed < cut ? guessed : cut;
 	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
@@ -97,9 +98,10 @@ bool find_unfinished_stacks(const struct model *model, struct words *words)
 	fprintf(words->evidence, "%s of %s stacks are truncated: totals of callers are too low.",
 		unit_percent((double)cut / (double)stacks->samples).text,
 		unit_count(stacks->samples).text);
-	fprintf(words->remedy,
-		"See Losses for the reasons; the usual one is code without frame information or "
-		"frame pointers.");
+	for (int i = 0; i < STACK_REASONS; i++)
+		if (i != REASON_USER_GUESSED && stacks->reasons[i] > stacks->reasons[most])
+			most = i;
+	fprintf(words->evidence, " Mostly: %s.", stack_reason_text(most));
 	return true;
 }
 
@@ -107,16 +109,22 @@ bool find_guessed_stacks(const struct model *model, struct words *words)
 {
 	const struct model_stacks *stacks = &model->stacks;
 	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+	bool generated = stacks->guessed_generated > guessed / 2, named = false;
 
 	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
 		return false;
 	fprintf(words->evidence,
-		"%s of %s stacks were unwound by frame pointers through code without unwind rows: "
+		"%s of %s stacks were unwound by frame pointers through code without unwind "
+		"rows%s: "
 		"callers may be missing there.",
 		unit_percent((double)guessed / (double)stacks->samples).text,
-		unit_count(stacks->samples).text);
-	fprintf(words->remedy, "Code made at run time has no unwind rows. Build other code with "
-			       "-fno-omit-frame-pointer, or with frame information.");
+		unit_count(stacks->samples).text, generated ? ", which was made at run time" : "");
+	for (size_t i = 0; i < model->n_runtimes && !generated; i++)
+		named |= model->runtimes[i].names != NULL;
+	/* What a runtime's own compiler makes has no such option. */
+	if (!generated && !named)
+		fprintf(words->remedy,
+			"Build that code with -fno-omit-frame-pointer, or with frame information.");
 	return true;
 }
 
@@ -141,6 +149,7 @@ bool find_unnamed(const struct model *model, struct words *words)
 {
 	const size_t prefix = strlen(GENERATED_UNNAMED);
 	const struct model_function *row = NULL;
+	const char *names = NULL;
 
 	for (size_t i = 0; i < model->n_functions && !row; i++)
 		if (strncmp(model->functions[i].name, GENERATED_UNNAMED, prefix) == 0)
@@ -153,9 +162,11 @@ bool find_unnamed(const struct model *model, struct words *words)
 		"run time.",
 		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
 		row->name + prefix);
-	fprintf(words->remedy,
-		"Make the runtime write the names while it is recorded: node --perf-basic-prof, "
-		"python3 -X perf (from 3.12 on).");
+	for (size_t i = 0; i < model->n_runtimes && !names; i++)
+		if (!strcmp(model->runtimes[i].program, row->name + prefix))
+			names = model->runtimes[i].names;
+	if (names)
+		fputs(names, words->remedy);
 	return true;
 }
 
@@ -169,6 +180,33 @@ static bool is_place(const struct model_function *row)
 	       strncmp(row->name + length, "+0x", 3) == 0;
 }
 
+/* The runtime whose program this file is, or belongs to as sbcl.core does to sbcl; NULL: none. */
+static const struct model_runtime *runtime_of(const struct model *model, const char *module)
+{
+	for (size_t i = 0; i < model->n_runtimes; i++) {
+		const char *program = model->runtimes[i].program;
+
+		if (model->runtimes[i].names && *program &&
+		    !strncmp(program, path_base(module), strlen(program)))
+			return &model->runtimes[i];
+	}
+	return NULL;
+}
+
+/* How the functions of a file get names. Only packages of the system have some with symbols. */
+static void write_symbols(const struct model *model, const char *module, FILE *out)
+{
+	const struct model_runtime *runtime = runtime_of(model, module);
+	bool packaged = !strncmp(module, "/usr/", 5) && strncmp(module, "/usr/local/", 11);
+
+	if (runtime && runtime->names_file)
+		fputs(runtime->names, out);
+	else if (packaged || !strncmp(module, "/lib", 4))
+		fprintf(out, "Install the debug symbols of its package, and record again.");
+	else if (!runtime)
+		fprintf(out, "Build it without -s or strip, and record again.");
+}
+
 /* Functions without symbols, of the file whose costliest one leads. */
 bool find_stripped(const struct model *model, struct words *words)
 {
@@ -177,7 +215,9 @@ bool find_stripped(const struct model *model, struct words *words)
 	double sum = 0;
 
 	for (size_t i = 0; i < model->n_functions; i++)
-		managed |= model->functions[i].runtime == RUNTIME_MANAGED;
+		managed |= model->functions[i].runtime == RUNTIME_MANAGED &&
+			   strncmp(model->functions[i].name, GENERATED_UNNAMED,
+				   strlen(GENERATED_UNNAMED)) != 0;
 	for (size_t i = 0; i < model->n_functions; i++)
 		if (is_place(&model->functions[i]) &&
 		    (!most || model->functions[i].cpu_self_ns > most->cpu_self_ns))
@@ -192,11 +232,11 @@ bool find_stripped(const struct model *model, struct words *words)
 		"%s of the CPU time is in functions of %.100s that have no names: the file has no "
 		"symbols for them.",
 		unit_percent(sum / (double)model->cpu.on_cpu_ns).text, path_base(most->module));
-	fprintf(words->remedy,
-		"Install the debug symbols of its package, or build it without -s or strip, and "
-		"record again.%s",
-		managed ? " With --frames managed, their time counts for the functions of the "
-			  "program's own language that called them."
-			: "");
+	write_symbols(model, most->module, words->remedy);
+	if (managed)
+		fprintf(words->remedy,
+			"%sWith --frames managed, their time counts for the functions of the "
+			"program's own language that called them.",
+			ftell(words->remedy) > 0 ? " " : "");
 	return true;
 }

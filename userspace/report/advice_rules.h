@@ -12,6 +12,9 @@ struct words {
 	FILE *evidence, *remedy;
 };
 
+/* Why a stack is incomplete, as a clause: losses.c. */
+const char *stack_reason_text(enum stack_reason reason);
+
 /* Each writes something and returns true if the model shows it. */
 bool find_lost(const struct model *model, struct words *words);
 bool find_unfinished_stacks(const struct model *model, struct words *words);

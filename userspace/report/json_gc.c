@@ -118,6 +118,7 @@ json_t *json_runtimes(const struct model *model)
 		json_put(row, "name", json_name(runtime->name));
 		json_put(row, "version", json_name(runtime->version));
 		json_put(row, "note", json_name(runtime->note));
+		json_put(row, "names", json_name(runtime->names));
 		json_put(row, "provider", json_count(runtime->provider));
 		json_put(row, "period",
 			 runtime->period ? json_count(runtime->period) : json_null());

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "../util/plural.h"
+#include "advice_rules.h"
 #include "sections.h"
 #include "units.h"
 
-static const char *reason_text(enum stack_reason reason)
+const char *stack_reason_text(enum stack_reason reason)
 {
 	static const char *const texts[STACK_REASONS] = {
 		[REASON_USER_FAILED] = "the user stack could not be read",
@@ -50,7 +51,7 @@ static void print_stacks(const struct section *section)
 	for (int i = 0; i < STACK_REASONS; i++)
 		if (stacks->reasons[i])
 			page_paragraph(section->page, STYLE_PLAIN, 4, "%s: %s",
-				       unit_count(stacks->reasons[i]).text, reason_text(i));
+				       unit_count(stacks->reasons[i]).text, stack_reason_text(i));
 }
 
 static void print_details(const struct section *section)

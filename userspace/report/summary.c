@@ -172,10 +172,11 @@ static void print_runtime(const struct section *section, const struct model_runt
 			       "! %s did not sample the allocations of %s: %s", row->name,
 			       row->program, row->note);
 	else
-		page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s%s%s%s%s",
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s %s%s%s%s%s%s%s",
 			       row->provider ? "provider" : "runtime", row->name,
 			       *row->version ? " " : "", row->version, row->note ? ": " : "",
-			       row->note ? row->note : "");
+			       row->note ? row->note : "", row->names ? ". " : "",
+			       row->names ? row->names : "");
 }
 
 /* Each runtime is printed once, even if several processes have it. */

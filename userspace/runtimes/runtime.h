@@ -29,6 +29,9 @@ enum runtime_number {
 #define RUNTIME(number, NAME, name) RUNTIME_##NAME = number,
 #include "list.def"
 #undef RUNTIME
+#define NAMED(number, NAME, ...) RUNTIME_##NAME = number,
+#include "recognised.def"
+#undef NAMED
 	RUNTIMES
 };
 
@@ -218,18 +221,17 @@ struct runtime {
 	uint32_t id;         /* enum runtime_number */
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, relative to its directory; or NULL */
-	/* Functions, separated by blanks, in which a thread collects or compiles beside the
-	 * program, with all that they call; NULL: none. Names end before a '(' or '.'; one with a
-	 * final '*' stands for all that begin so. */
+	/* Functions, separated by blanks, in which a thread collects or compiles; NULL: none. Names
+	 * end before a '(' or '.'; one with a final '*' stands for all that begin so. */
 	const char *collector, *compiler;
-	/* Name of the thread that it starts last, before the program runs, as the kernel cuts it.
-	 * NULL: none; a program runs as soon as it has mapped the file. */
-	const char *last_thread;
-	const char *agent;  /* for --agent: reports samples or their end; NULL: none */
-	bool agent_samples; /* only it switches on the sampler that places report */
-	const char
-		*copies; /* an option, up to its value, that copies the program's code; or NULL */
-	bool walks;      /* only for some versions stacks show its functions: see has_frames */
+	const char *last_thread; /* that it starts before the program runs; NULL: none */
+	const char *names;       /* how its compiled functions get names, unless stacks show them */
+	bool names_file;         /* these functions are in the program's file */
+	bool keeps_frames;       /* all of its code keeps frame pointers */
+	const char *agent;       /* for --agent: reports samples or their end; NULL: none */
+	bool agent_samples;      /* only it switches on the sampler that places report */
+	const char *copies; /* an option, up to its value, that makes it copy its code; or NULL */
+	bool walks;         /* only for some versions stacks show its functions: see has_frames */
 	const struct runtime_place *places;
 	size_t n_places;
 	const struct runtime_write *writes;
@@ -296,7 +298,7 @@ static inline bool runtime_is_marked(uint64_t period)
 const struct runtime *runtime_get(uint32_t number);
 const struct runtime *runtime_find(const char *name);
 
-/* Is this the last thread that a runtime starts before the program runs? */
+/* Is it a `last_thread`? */
 bool runtime_is_last_thread(const char *name);
 
 /* Does a probe site report a value? */
@@ -305,13 +307,14 @@ bool runtime_place_has(const struct runtime_place *place, enum place_value value
 /* Is this link-time address, or encoded frame, of the runtime's own code? */
 bool runtime_is_own(const struct runtime_facts *facts, uint64_t place);
 
-/* Do arguments or an environment, `size` bytes, make a runtime that can do so copy its own code?
- * Breakpoints in the copy would end the program. */
+/* Do arguments or an environment make a runtime copy its code, where breakpoints are fatal? */
 bool runtimes_copy(const char *text, size_t size);
 
-#define RUNTIME_TEXT_MAX 64
+#define RUNTIME_TEXT_MAX 96
 
-/* Name and version of a runtime, such as "go 1.19.8"; false, with the text unchanged: none. */
-bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX]);
+/* "go 1.19.8 reports none", of a stream; false, with the text unchanged: there is no runtime. */
+bool runtime_reports_none(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX]);
+/* Whether all code of one of these (bits) keeps frame pointers. */
+bool runtimes_keep_frames(uint32_t runtimes);
 
 #endif

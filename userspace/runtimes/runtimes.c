@@ -5,15 +5,21 @@
 
 #include "runtime.h"
 
-#define RUNTIME(number, NAME, name) extern const struct runtime runtime_##name;
+#define RUNTIME(number, NAME, name)    extern const struct runtime runtime_##name;
+#define NAMED(number, NAME, name, ...) RUNTIME(number, NAME, name)
 #include "list.def"
+#include "recognised.def"
 #undef RUNTIME
 
 static const struct runtime *const all[RUNTIMES] = {
 #define RUNTIME(number, NAME, name) [number] = &runtime_##name,
 #include "list.def"
+#include "recognised.def"
+#undef NAMED
 #undef RUNTIME
 };
+
+_Static_assert(RUNTIMES <= 32, "process.runtimes has a bit for each");
 
 const struct runtime *runtime_get(uint32_t number)
 {
@@ -44,13 +50,16 @@ bool runtime_place_has(const struct runtime_place *place, enum place_value value
 	return false;
 }
 
-bool runtime_describe(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX])
+bool runtime_reports_none(const struct runtime_facts *facts, char text[RUNTIME_TEXT_MAX])
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 
-	if (runtime)
-		snprintf(text, RUNTIME_TEXT_MAX, "%s%s%s", runtime->name,
+	if (runtime && runtime->n_places)
+		snprintf(text, RUNTIME_TEXT_MAX, "%s%s%s reports none", runtime->name,
 			 facts->version[0] ? " " : "", facts->version);
+	else if (runtime)
+		snprintf(text, RUNTIME_TEXT_MAX, "gcprof does not record those of %s",
+			 runtime->name);
 	return runtime != NULL;
 }
 
@@ -74,6 +83,14 @@ bool runtimes_copy(const char *text, size_t size)
 			if (is_option(text + i, size - i, runtime->copies))
 				return true;
 	}
+	return false;
+}
+
+bool runtimes_keep_frames(uint32_t runtimes)
+{
+	for (size_t i = 1; i < RUNTIMES; i++)
+		if (runtimes & UINT32_C(1) << i && all[i] && all[i]->keeps_frames)
+			return true;
 	return false;
 }
 

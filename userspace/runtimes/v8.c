@@ -372,8 +372,7 @@ static const char *note(const struct runtime_facts *facts)
 	return facts->has_frames ? WITH_AGENT
 		       "what optimised code has inlined counts as the function that "
 		       "it is inlined into"
-				 : WITH_AGENT "functions have names with node --perf-basic-prof "
-					      "--interpreted-frames-native-stack";
+				 : "allocations are sampled with --agent node, without types";
 }
 
 const struct runtime runtime_v8 = {
@@ -387,6 +386,9 @@ const struct runtime runtime_v8 = {
 		     "v8::internal::Sweeper::SweeperJob::Run",
 	.compiler = "v8::internal::OptimizingCompileDispatcher::CompileTask::RunInternal "
 		    "v8::internal::BackgroundCompileTask::Run",
+	.names = "Its functions get names with node --perf-basic-prof "
+		 "--interpreted-frames-native-stack.",
+	.keeps_frames = true,
 	.agent = "node",
 	.agent_samples = true,
 	.copies = "--use-largepages=",

@@ -53,6 +53,8 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.note = note || !record->unsampled ? note : "",
 		.unsampled = record->unsampled,
 		.program = process->name,
+		.names_file = record->names_file,
+		.names = tree_text(tree, record->names),
 		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
 	};

@@ -345,3 +345,15 @@ bool tree_begins_properly(struct tree *tree, uint64_t stack)
 		*mark |= MARK_KNOWN | (begins_properly(tree, stack) ? MARK_PROPER : 0);
 	return *mark & MARK_PROPER;
 }
+
+bool tree_has_generated(const struct tree *tree, uint64_t stack)
+{
+	for (; stack && tree_node(tree, stack); stack = tree_node(tree, stack)->parent) {
+		const struct frame *frame = tree_frame(tree, tree_node(tree, stack)->frame);
+		const struct module *module = dense_get(&tree->modules, frame->module);
+
+		if (module && module->generated_by)
+			return true;
+	}
+	return false;
+}

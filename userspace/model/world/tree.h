@@ -238,4 +238,7 @@ static inline void tree_charge(struct tree *tree, uint32_t cost, double gc_ns)
  */
 bool tree_begins_properly(struct tree *tree, uint64_t stack);
 
+/* Has the stack a frame in native code that was made at run time? */
+bool tree_has_generated(const struct tree *tree, uint64_t stack);
+
 #endif

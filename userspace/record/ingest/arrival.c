@@ -4,6 +4,7 @@
 #include "arrival.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../machine/clock.h"
@@ -115,12 +116,15 @@ static struct probe_target probe_target(const struct process *process)
 static void refuse(struct arrival *arrival, const struct file *file, struct process *process,
 		   const struct problem *problem)
 {
+	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
+
 	attach_leave(session_probes(arrival->session), file, (uint32_t)process->id);
 	if (process->refused != process->copies_of + 1)
 		fail(arrival, problem);
 	process->refused = process->copies_of + 1;
-	arrival->unprobed = text_copies_reason(process);
-	arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
+	snprintf(arrival->none, sizeof(arrival->none), "%s is recorded without probes: %s",
+		 runtime ? runtime->name : "it", text_copies_reason(process));
+	arrival->attached |= runtime != NULL;
 }
 
 /* False: its probes are being attached, or wait for room, which programs free when they end. */
@@ -277,8 +281,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 		texts_add(arrival->session, event);
 	count_unprobed(arrival, process, file, event);
 	switches_mapped(arrival->switches, file, event);
-	if (!arrival->runtime[0])
-		arrival->attached |= runtime_describe(&file->facts.runtime, arrival->runtime);
+	if (!arrival->none[0])
+		arrival->attached |= runtime_reports_none(&file->facts.runtime, arrival->none);
 	if (file->facts.runtime.runtime)
 		process->runtimes |= UINT32_C(1) << file->facts.runtime.runtime;
 	facts = file->facts.runtime;
@@ -323,7 +327,8 @@ void arrival_copied(struct arrival *arrival, struct process *process, const char
 		"recorded without probes, and functions there have no names",
 		process->proc_pid, name, file);
 	fail(arrival, &problem);
-	arrival->unprobed = "its code is a copy in memory of no file";
+	snprintf(arrival->none, sizeof(arrival->none),
+		 "it is recorded without probes: its code is a copy in memory of no file");
 	arrival->attached = true;
 }
 

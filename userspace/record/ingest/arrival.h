@@ -31,9 +31,9 @@ struct arrival {
 	uint64_t next_try;     /* ns */
 	bool crowded;          /* some wait for free probe locations */
 	uint64_t unprobed_ns; /* that programs ran before the probes of their files were attached */
-	char runtime[RUNTIME_TEXT_MAX]; /* the first runtime found, with its version; "": none */
-	const char *unprobed;           /* why one is recorded without probes; NULL: none is */
-	bool attached;                  /* a file was attached; to be reset */
+	char none[2 * RUNTIME_TEXT_MAX]; /* why there is nothing of the first runtime; "": no
+					    runtime yet */
+	bool attached;                   /* a file was attached; to be reset */
 	bool trouble; /* a file could not be attached, see `problem`; to be reset */
 	struct problem problem;
 };

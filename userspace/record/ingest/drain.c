@@ -324,21 +324,13 @@ static int drain_rings(struct drain *drain, uint64_t now)
 /* An attached file may have made a stream available. */
 static int drain_streams(struct drain *drain)
 {
-	const char *runtime = drain->arrival.runtime, *unprobed = drain->arrival.unprobed;
-	char why_not[RUNTIME_TEXT_MAX + 128];
+	const char *none = drain->arrival.none;
 
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
-	if (unprobed)
-		snprintf(why_not, sizeof(why_not), "%s is recorded without probes: %s",
-			 runtime[0] ? runtime : "it", unprobed);
-	else
-		snprintf(why_not, sizeof(why_not),
-			 runtime[0] ? "%s reports none"
-				    : "it has gcprof's probes, but none for this",
-			 runtime);
-	if (!session_probes_attached(drain->parts.session, why_not))
+	if (!session_probes_attached(drain->parts.session,
+				     none[0] ? none : "it has gcprof's probes, but none for this"))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);
 }

@@ -156,7 +156,7 @@ void places_announce(struct places *places, const struct event_header *header,
 	const struct runtime *runtime = runtime_get(facts->runtime);
 	struct {
 		struct event_runtime event;
-		char text[5 * NAME_BYTES_MAX];
+		char text[6 * NAME_BYTES_MAX];
 	} known = {.event = {.header = *header, .unsampled = why != NULL}};
 	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
@@ -166,6 +166,8 @@ void places_announce(struct places *places, const struct event_header *header,
 	known.event.note_size = put_text(&at, why ? why : note);
 	known.event.collector_size = put_text(&at, runtime->collector);
 	known.event.compiler_size = put_text(&at, runtime->compiler);
+	known.event.names_file = runtime->names_file;
+	known.event.names_size = put_text(&at, facts->has_frames ? NULL : runtime->names);
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }

@@ -160,6 +160,7 @@ int store_runtime(struct store *store, const struct incoming *in)
 	if (event->unsampled)
 		return put_unreadable(store, in);
 	record.runtime.process = in->process->id;
+	record.runtime.names_file = event->names_file;
 	err = take_string(store, &tail, event->name_size, &record.runtime.name);
 	if (!err)
 		err = take_string(store, &tail, event->version_size, &record.runtime.version);
@@ -169,6 +170,8 @@ int store_runtime(struct store *store, const struct incoming *in)
 		err = take_string(store, &tail, event->collector_size, &record.runtime.collector);
 	if (!err)
 		err = take_string(store, &tail, event->compiler_size, &record.runtime.compiler);
+	if (!err)
+		err = take_string(store, &tail, event->names_size, &record.runtime.names);
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
