@@ -328,6 +328,7 @@ static int record(struct recording *recording, char **words)
 	if (code)
 		return code;
 	drop_capabilities(recording);
+	recording->started_ns = recorder_cpu_ns();
 	run(recording);
 	recording_complete(recording);
 	if (recording->failed && recording->target && !recording->ended)

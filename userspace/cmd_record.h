@@ -77,6 +77,7 @@ struct recording {
 	int schedule;          /* schedstat file of this thread: time without a CPU; with -v */
 	uint64_t began;        /* when gcprof was started, for the timings of -v */
 	uint64_t start;        /* when the program was released or attached to */
+	double started_ns;     /* CPU time of the recorder until then */
 	uint64_t paused;       /* when it was paused; 0: it is not */
 	uint64_t paused_ns;    /* in all, up to the last resume */
 	char *command;         /* the file to run; NULL: running programs are recorded */

@@ -167,37 +167,73 @@ static void describe_streams(const struct recording *recording, char *out, size_
 	}
 }
 
+/* CPU time, ns. */
+struct cost_parts {
+	double bpf;     /* our BPF programs on the programs' threads */
+	double others;  /* and on other threads */
+	double own;     /* the recorder, from the start of the recording to its end */
+	double share;   /* of these in the machine meanwhile */
+	bool measured;  /* `bpf` is known */
+	bool tells_bpf; /* the greatest part is `bpf` */
+};
+
 /*
  * The costs that --max-overhead limits are measured. Without a limit timer samples in our programs
  * tell; they miss what the kernel takes to reach these.
  */
-static void report_cost(struct recording *recording)
+static struct cost_parts measure_cost(struct recording *recording, uint64_t end, double own_ns)
 {
 	struct throttle *throttle = &recording->throttle;
 	bool measured = !throttle_measure(throttle);
-	double own = recorder_cpu_ns(), bpf = throttle->programs_ns, others = throttle->others_ns;
-	double machine =
-		(double)(clock_now() - recording->began) * (double)sysconf(_SC_NPROCESSORS_ONLN);
-	char beside[64] = "";
+	struct cost_parts parts = {.bpf = throttle->programs_ns, .others = throttle->others_ns};
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 
+	parts.measured = measured;
+	parts.own = own_ns - recording->started_ns;
 	if (!measured && recording->options.frequency &&
 	    own_code_is_known(session_own_code(recording->session))) {
-		bpf = 1e9 / (double)recording->options.frequency *
-		      (double)store_own_ticks(recording->store);
-		measured = true;
+		parts.bpf = 1e9 / (double)recording->options.frequency *
+			    (double)store_own_ticks(recording->store);
+		parts.measured = true;
 	}
-	if (others >= 1e7)
-		snprintf(beside, sizeof(beside), "%.2f s on those of others, ", others / 1e9);
-	if (measured)
-		log_info("recording took %.2f s of CPU time, %.1f%% of the machine since gcprof "
-			 "was started: %.2f s on the programs' threads (BPF), %s%.2f s in gcprof",
-			 (own + bpf + others) / 1e9, (own + bpf + others) / machine * 100,
-			 bpf / 1e9, beside, own / 1e9);
+	if (end > recording->start)
+		parts.share = (parts.bpf + parts.others + parts.own) /
+			      ((double)(end - recording->start) * cpus);
+	parts.tells_bpf = parts.bpf + parts.others > parts.own;
+	return parts;
+}
+
+/* `own_ns`: CPU time of the recorder until the end of the recording; what it took before and after
+ * is outside of the limit. */
+static void report_cost(struct recording *recording, uint64_t end, double own_ns)
+{
+	const struct cost_parts parts = measure_cost(recording, end, own_ns);
+	double allowed = recording->throttle.percent, after = recorder_cpu_ns() - own_ns;
+	char beside[64] = "";
+
+	if (parts.others >= 1e7)
+		snprintf(beside, sizeof(beside), "%.2f s on those of others, ", parts.others / 1e9);
+	if (parts.measured)
+		log_info("recording took %.2f s of CPU time, %.1f%% of the machine meanwhile: %.2f "
+			 "s "
+			 "on the programs' threads (BPF), %s%.2f s in gcprof",
+			 (parts.own + parts.bpf + parts.others) / 1e9, parts.share * 100,
+			 parts.bpf / 1e9, beside, parts.own / 1e9);
 	else
 		log_info("recording took %.2f s of CPU time in gcprof; its cost on the programs' "
 			 "threads (BPF) is unknown without a limit (--max-overhead) and without "
 			 "timer samples (-F, and root or CAP_SYSLOG)",
-			 own / 1e9);
+			 parts.own / 1e9);
+	if (allowed > 0 && parts.measured && parts.share * 100 > allowed)
+		log_info("that is more than the %g%% of --max-overhead, most of it %s: %s", allowed,
+			 parts.tells_bpf ? "on the programs' threads" : "in gcprof",
+			 end - recording->start < OVERHEAD_SURE_NS
+				 ? "a recording may use a minute's share in advance"
+				 : "leave out what costs the most (-F, --off-cpu, --faults, "
+				   "--system)");
+	log_info("starting took another %.2f s of CPU time, and finishing, which names functions, "
+		 "%.2f s: the limit does not cover these",
+		 recording->started_ns / 1e9, after / 1e9);
 }
 
 /* Reports what the recorder did to stay within its limit, or that it exceeded the limit. */
@@ -241,11 +277,6 @@ static void report_overhead(const struct recording *recording, uint64_t end)
 			 " a second and CPU to stay within %g%% of the machine (--max-overhead): "
 			 "totals stay right",
 			 options->syscall_rate >> most.calls, allowed);
-	/* One minute's worth of credit may have been used at once. */
-	if (throttle->controller.saved < 0 && all > OVERHEAD_SURE_NS)
-		log_info("recording still took more than %g%% of the machine: leave out what costs "
-			 "the most (-F, --off-cpu, --faults, --system)",
-			 allowed);
 }
 
 /*
@@ -284,7 +315,7 @@ static void report_none(const struct recording *recording)
 			 state->why_not);
 }
 
-static void print_summary(struct recording *recording, uint64_t end)
+static void print_summary(struct recording *recording, uint64_t end, double own_ns)
 {
 	const char *output = recording_output(recording);
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
@@ -305,7 +336,7 @@ static void print_summary(struct recording *recording, uint64_t end)
 			 recording->rotation.number);
 	report_none(recording);
 	report_overhead(recording, end);
-	report_cost(recording);
+	report_cost(recording, end, own_ns);
 	if (recording->paused || recording->paused_ns)
 		snprintf(pauses, sizeof(pauses), " (and paused for %.2f s)",
 			 (double)(end - recording->start - recorded) / 1e9);
@@ -327,6 +358,7 @@ static void print_summary(struct recording *recording, uint64_t end)
 void recording_complete(struct recording *recording)
 {
 	uint64_t end = clock_now();
+	double own_ns = recorder_cpu_ns();
 
 	session_stop(recording->session);
 	unwinder_abandon(recording->unwinder);
@@ -336,7 +368,7 @@ void recording_complete(struct recording *recording)
 	recording_step(recording, "the profile is complete");
 	store_report_cross_check(recording->store);
 	report_left(recording);
-	print_summary(recording, end);
+	print_summary(recording, end, own_ns);
 	/* Of a recording that is kept each snapshot was pushed by itself. */
 	if (!recording->failed && !recording->keeping.kept)
 		recording_push(recording, recording->path);

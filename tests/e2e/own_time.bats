@@ -5,6 +5,25 @@
 
 load common
 
+@test "a summary above the limit says which part and why, and what starting and finishing took is apart" {
+	local total share bpf others own
+	need_root
+	for limit in 0.01 100; do
+		record --max-overhead $limit -- dd if=/dev/zero of=/dev/null bs=1 count=200000
+		cat record.log
+		read -r total share bpf others own < <(sed -nE 's/.*recording took ([0-9.]+) s of CPU time, ([0-9.]+)% of the machine meanwhile: ([0-9.]+) s on the programs. threads \(BPF\), (([0-9.]+) s on those of others, )?([0-9.]+) s in gcprof.*/\1 \2 \3 0\5 \6/p' record.log)
+		awk "BEGIN { d = $total - $bpf - $others - $own; exit !(d < 0.03 && d > -0.03) }"
+		grep -qE 'starting took another [0-9.]+ s of CPU time, and finishing, which names functions, [0-9.]+ s: the limit does not' record.log
+		if awk "BEGIN { exit !($share > $limit) }"; then
+			grep -qE "more than the $limit% of --max-overhead, most of it (in gcprof|on the programs' threads): a recording may" record.log
+		else
+			absent 'more than the' record.log
+		fi
+	done
+	# No recording of a program takes as much as all of the machine.
+	absent 'more than the' record.log
+}
+
 # What dd takes by itself, as bash has it from the kernel, is two calls of 0.2 us for each byte; with
 # recording it is more than twice that.
 @test "what the BPF programs take is a line of its own, and no function's" {
