@@ -15,7 +15,7 @@
 #include "record/target/switches.h"
 #include "record/throttle/throttle.h"
 #include "record/machine/options.h"
-#include "util/output_file.h"
+#include "record/machine/user_output.h"
 #include "util/problem.h"
 #include "record/kernel/checks.h"
 #include "record/world/running.h"

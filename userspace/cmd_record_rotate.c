@@ -15,7 +15,7 @@
 #include "profile/kept.h"
 #include "record/ingest/drain.h"
 #include "record/machine/clock.h"
-#include "util/invoker.h"
+#include "record/machine/user_output.h"
 #include "util/log.h"
 #include "util/output_file.h"
 #include "util/path_base.h"
@@ -105,13 +105,6 @@ int recording_begin(struct recording *recording)
 	return recording_publish(recording) ? EXIT_FAILURE : 0;
 }
 
-static int remove_task(const void *path, char *text, size_t size)
-{
-	(void)text, (void)size;
-	output_file_remove(path);
-	return -ENODATA; /* no descriptor to return */
-}
-
 /* Removes the oldest files so that all, with another one of this size, are within --rotate-limit.
  */
 static int remove_oldest(struct recording *recording, uint64_t size)
@@ -127,7 +120,7 @@ static int remove_oldest(struct recording *recording, uint64_t size)
 
 		if (!path)
 			return -ENOMEM;
-		invoker_call(&recording->user, remove_task, path, NULL, 0);
+		(void)user_call_path(&recording->user, &user_task_remove, path);
 		log_verbose("removed %s (--rotate-limit)", path);
 		free(path);
 		sizes = (uint64_t *)(void *)rotation->sizes.data;

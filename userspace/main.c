@@ -11,6 +11,7 @@
 #include "reader/reader.h"
 #include "record/kernel/attacher.h"
 #include "record/opener/opener.h"
+#include "record/target/user_main.h"
 #include "util/invoker.h"
 #include "util/log.h"
 #include "util/suggest.h"
@@ -83,8 +84,12 @@ static int give_up_root(bool needs_root)
 	int err = invoker_find(&invoker, &variable);
 
 	if (err) {
-		log_error("%s=%s: there is no such user\nTo run as root itself, unset %s.",
-			  variable, getenv(variable), variable);
+		log_error("%s=%s: %s\nTo run as root itself, unset SUDO_UID, PKEXEC_UID and "
+			  "DOAS_USER.",
+			  variable, getenv(variable),
+			  err == -EINVAL ? "there is no such user"
+					 : "SUDO_UID, PKEXEC_UID and DOAS_USER name different "
+					   "users");
 		return EXIT_FAILURE;
 	}
 	err = needs_root ? 0 : invoker_become(&invoker);
@@ -122,6 +127,8 @@ int main(int argc, char **argv)
 		return attacher_main();
 	if (argc == 1 && strcmp(argv[0], WORKER_ROWS) == 0)
 		return rows_main();
+	if (argc == 1 && strcmp(argv[0], WORKER_USER) == 0)
+		return user_main();
 	if (give_up_root(command && command->needs_root))
 		return EXIT_FAILURE;
 	if (!word) {

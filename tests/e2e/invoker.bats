@@ -27,7 +27,9 @@ setup() {
 }
 
 teardown() {
-	[ -z "${RUNNING:-}" ] || kill "$RUNNING" 2>/dev/null || true
+	[ -z "${RUNNING:-}" ] || kill -KILL "$RUNNING" 2>/dev/null || true
+	[ -z "${java:-}" ] || kill -KILL "$java" 2>/dev/null || true
+	[ -z "${classes:-}" ] || rm -r "$classes"
 }
 
 # As `sudo gcprof`, called by the user.
@@ -135,6 +137,90 @@ becomes_the_user() { # PID
 		refused 'there is no such user' env SUDO_UID="$wrong" SUDO_GID=1 "$GCPROF" record -o roots/data -- /bin/touch mine/ran
 		refused 'there is no such user' env SUDO_UID="$wrong" SUDO_GID=1 "$GCPROF" export -o roots/data profile
 	done
+	unharmed
+}
+
+@test "SUDO_UID, PKEXEC_UID and DOAS_USER name different users: refused before anything is opened" {
+	local who
+	for who in 'SUDO_UID=0 DOAS_USER=nobody' 'SUDO_UID=0 PKEXEC_UID=65534' 'SUDO_UID=65534 SUDO_GID=0 DOAS_USER=root' \
+		'SUDO_UID=12345 SUDO_GID=12345 PKEXEC_UID=65534'; do
+		refused 'name different users' env $who "$GCPROF" record -o roots/data -- /bin/touch mine/ran
+		refused 'name different users' env $who "$GCPROF" export -o roots/data profile
+		refused 'name different users' env $who "$GCPROF" pause
+	done
+	unharmed
+}
+
+# Stops the first process of the user that a recorder has started.
+stop_helper() { # RECORDER
+	local child
+	for child in $(cat "/proc/$1/task"/*/children 2>/dev/null); do
+		[[ "$(awk '/^Uid/ {print $3}' "/proc/$child/status" 2>/dev/null)" = "$USER_ID" ]] || continue
+		[ "$(cat "/proc/$child/comm")" != java ] || continue
+		setpriv --reuid=$USER_ID --regid=$USER_ID --clear-groups kill -STOP "$child" || continue
+		helper=$child
+		return 0
+	done
+	return 1
+}
+
+is_gone() { # PID
+	! grep -qE '^State:[[:space:]]+[^Z[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+@test "the user stops the process that opens the profile: a message within seconds, the program does not run" {
+	mkfifo mine/pipe # opening it waits for a reader
+	chown $USER_ID mine/pipe
+	SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" record -o mine/pipe -- /bin/touch mine/ran 2>log 3>&- &
+	RUNNING=$!
+	wait_until stop_helper $RUNNING
+	wait_until is_gone $RUNNING
+	run wait $RUNNING
+	same status "$status" 1
+	cat log
+	grep -q 'mine/pipe: could not be opened within 10 s' log
+	unharmed
+}
+
+@test "recorder gets SIGKILL while the user has stopped the process that acts for the user: that ends, and had nothing of the recorder" {
+	local fd target
+	mkfifo mine/pipe
+	chown $USER_ID mine/pipe
+	SECRET=$SECRET SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" record -o mine/pipe -- /bin/touch mine/ran 7<roots/secret 2>log 3>&- &
+	RUNNING=$!
+	wait_until stop_helper $RUNNING
+	for fd in "/proc/$helper/fd"/*; do
+		target=$(readlink "$fd")
+		echo "$fd $target"
+		[[ $target = socket:* || $target = */mine/pipe ]]
+	done
+	absent SECRET <(tr '\0' '\n' <"/proc/$helper/environ")
+	kill -KILL $RUNNING
+	wait_until is_gone "$helper"
+	unharmed
+}
+
+@test "the user stops a Java virtual machine and the process that loads the agent into it: recorded without the agent" {
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+	classes=$(mktemp -d /tmp/gcprof-invoker-XXXXXX) # that the user may search, with all folders above
+	javac -d "$classes" "$BATS_TEST_DIRNAME/programs/Lives.java"
+	chmod 755 "$classes"
+	local as=(setpriv --reuid="$USER_ID" --regid="$USER_ID" --clear-groups)
+	"${as[@]}" java -Xmx256m -cp "$classes" Lives 100000000 &>mine/said 3>&- &
+	java=$!
+	wait_busy $java
+	"${as[@]}" kill -STOP $java
+	"$GCPROF" record -F 0 --agent java -p $java --duration 1 -o roots/java.data 2>log 3>&- &
+	RUNNING=$!
+	wait_until stop_helper $RUNNING
+	"${as[@]}" kill -CONT $java
+	wait_until is_gone $RUNNING
+	wait $RUNNING
+	kill -KILL $java
+	cat log
+	grep -q 'the agent cannot be loaded: the process that asks it does not answer' log
+	is_gone "$helper"
+	rm -f roots/java.data /tmp/.attach_pid$java
 	unharmed
 }
 

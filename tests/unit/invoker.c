@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* invoker.c: tests of who called gcprof, and of acting with that user's rights only. */
+/* invoker.c: tests of who called gcprof, and of becoming that user. */
 #include "test.h"
 
 #include <errno.h>
@@ -90,6 +90,41 @@ TEST(a_caller_that_there_is_not_is_no_root)
 	}
 }
 
+/* doas keepenv, and the like, keep what the caller has set. */
+TEST(callers_that_disagree_are_refused)
+{
+	static const struct {
+		const char *sudo, *pkexec, *doas;
+		int result;
+	} cases[] = {
+		{"0", NULL, "nobody", -EPERM},    {"0", "65534", NULL, -EPERM},
+		{"65534", "0", NULL, -EPERM},     {"65534", NULL, "root", -EPERM},
+		{"12345", "65534", NULL, -EPERM}, {NULL, "0", "nobody", -EPERM},
+		{"65534", "65534", "nobody", 0},  {"0", "0", "root", 0},
+		{"0", "none", NULL, -EINVAL},
+	};
+	const struct passwd *nobody = getpwnam("nobody");
+	struct invoker found;
+	const char *wrong;
+
+	need_root();
+	if (!nobody || nobody->pw_uid != 65534)
+		test_skip("the user nobody has another number");
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		forget_callers();
+		if (cases[i].sudo)
+			CHECK(!setenv("SUDO_UID", cases[i].sudo, 1) && !setenv("SUDO_GID", "0", 1));
+		if (cases[i].pkexec)
+			CHECK(!setenv("PKEXEC_UID", cases[i].pkexec, 1));
+		if (cases[i].doas)
+			CHECK(!setenv("DOAS_USER", cases[i].doas, 1));
+		CHECK_EQ(invoker_find(&found, &wrong), cases[i].result);
+		/* An invented group is not taken either. */
+		if (!cases[i].result && found.uid)
+			CHECK(found.change && found.gid == nobody->pw_gid);
+	}
+}
+
 /* Whether /proc/self/status has such a line. */
 static bool has_line(const char *line)
 {
@@ -152,49 +187,4 @@ TEST(root_is_given_up_for_good)
 	in_child(become);
 	in_child(become_with_capabilities_kept);
 	in_child(become_without_a_change);
-}
-
-static int open_by_name(const void *context, char *text, size_t size)
-{
-	int fd = open(context, O_RDONLY | O_CLOEXEC);
-
-	snprintf(text, size, "%s", is_12345() ? "as that user" : "as somebody else");
-	return fd < 0 ? -errno : fd;
-}
-
-TEST(a_task_has_the_rights_of_the_user)
-{
-	char path[] = "/tmp/gcprof-invoker-XXXXXX", text[64] = "", byte = 0;
-	const struct invoker root = {.uid = 0};
-	int fd;
-
-	need_root();
-	fd = mkstemp(path);
-	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && !close(fd));
-	CHECK_EQ(invoker_call(&user, open_by_name, path, text, sizeof(text)), -EACCES);
-	CHECK_STR(text, "as that user");
-	CHECK(!chmod(path, 0644));
-	fd = invoker_call(&user, open_by_name, path, text, sizeof(text));
-	CHECK(fd >= 0 && read(fd, &byte, 1) == 1 && byte == 'x');
-	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	close(fd);
-	CHECK_EQ(invoker_call(&user, open_by_name, "/none", text, sizeof(text)), -ENOENT);
-	fd = invoker_call(&root, open_by_name, path, text, sizeof(text));
-	CHECK(fd >= 0 && !close(fd));
-	CHECK_STR(text, "as somebody else");
-	CHECK_EQ(unlink(path), 0);
-	/* We stay who we are, and no child is left. */
-	CHECK(geteuid() == 0 && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
-}
-
-static int die(const void *context, char *text, size_t size)
-{
-	(void)context, (void)text, (void)size;
-	return raise(SIGKILL);
-}
-
-TEST(a_task_that_dies_is_an_error)
-{
-	need_root();
-	CHECK_EQ(invoker_call(&user, die, NULL, NULL, 0), -EIO);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record/opener/opener.h"
+#include "record/target/user_main.h"
 #include "reader/worker.h"
 
 /* The thread sanitizer makes half a minute of some tests where nothing else runs. */
@@ -158,6 +159,7 @@ static bool is_wanted(const struct test *test, int argc, char **argv)
 /* Tests of the collector can be built without the recorder. */
 #pragma weak reader_main
 #pragma weak opener_main
+#pragma weak user_main
 
 /* Is this a process that what is tested has started for work of its own? */
 static bool is_worker(int argc, char **argv, const char *role, const void *work)
@@ -175,6 +177,8 @@ int main(int argc, char **argv)
 		return opener_main();
 	/* Expected texts are UTF-8. */
 	setenv("LC_ALL", "C.UTF-8", 1);
+	if (is_worker(argc, argv, WORKER_USER, (const void *)(uintptr_t)user_main))
+		return user_main();
 	for (const struct test *test = first_test; test; test = test->next) {
 		if (argc == 2 && strcmp(argv[1], "-l") == 0)
 			printf("%s\n", test->name);

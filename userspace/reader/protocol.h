@@ -19,6 +19,7 @@
 #define WORKER_OPENER   "gcprof-opener"
 #define WORKER_ATTACHER "gcprof-attacher"
 #define WORKER_ROWS     "gcprof-rows"
+#define WORKER_USER     "gcprof-user"
 
 #define WORKER_NICE "GCPROF_NICE" /* its whole environment: its nice value */
 

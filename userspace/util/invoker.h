@@ -2,7 +2,8 @@
 /* invoker.h: the user who called gcprof, and running with only that user's rights. */
 /*
  * Under sudo gcprof is root on behalf of another user. Verbs that need no root become that user at
- * once. `record` opens paths given by that user in a child that has become the user.
+ * once. `record` opens paths given by that user in a process that has become the user
+ * (record/machine/user_task.h).
  */
 #ifndef GCPROF_INVOKER_H
 #define GCPROF_INVOKER_H
@@ -20,7 +21,8 @@ struct invoker {
 
 /*
  * The caller of sudo, pkexec or doas if they made us root; else the real user. -EINVAL: the
- * environment variable *variable names an unknown user.
+ * environment variable *variable names an unknown user. -EPERM: it names another user than one
+ * before it.
  */
 int invoker_find(struct invoker *out, const char **variable);
 
@@ -29,16 +31,5 @@ int invoker_find(struct invoker *out, const char **variable);
  * single-threaded processes. 0 or a negative errno: then do not continue.
  */
 int invoker_become(const struct invoker *invoker);
-
-/* Returns a descriptor or a negative errno, and may write text of up to `size` bytes with its zero.
- */
-typedef int invoker_task(const void *context, char *text, size_t size);
-
-/*
- * Calls `task` with the rights of the invoker: in a child that became the invoker, unless that is
- * root. Returns its descriptor (close it) or negative errno, and its text.
- */
-int invoker_call(const struct invoker *invoker, invoker_task *task, const void *context, char *text,
-		 size_t size);
 
 #endif

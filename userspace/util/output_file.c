@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "invoker.h"
 #include "path_base.h"
 
 enum { HEAD = 32 << 10 };
@@ -281,7 +280,7 @@ int output_file_publish(struct output_file *file)
 	return err;
 }
 
-static void remove_temporary(const struct output_file *file)
+void output_file_remove_temporary(const struct output_file *file)
 {
 	char path[PATH_MAX];
 
@@ -292,64 +291,10 @@ static void remove_temporary(const struct output_file *file)
 void output_file_close(struct output_file *file)
 {
 	if (file->fd > STDERR_FILENO) {
-		remove_temporary(file);
+		output_file_remove_temporary(file);
 		close(file->fd);
 	}
 	file->fd = -1;
-}
-
-/* --- as the invoker -------------------------------------------------------------------------- */
-
-static int open_task(const void *context, char *text, size_t size)
-{
-	struct output_file file = *(const struct output_file *)context;
-	int err = output_file_open(&file);
-
-	memcpy(text, &file, size);
-	return err ? err : file.fd;
-}
-
-int output_file_open_as(const struct invoker *invoker, struct output_file *file)
-{
-	struct output_file opened = *file;
-	int fd = invoker_call(invoker, open_task, file, (char *)&opened, sizeof(opened));
-
-	*file = opened;
-	file->fd = fd;
-	return fd < 0 ? fd : 0;
-}
-
-static int publish_task(const void *context, char *text, size_t size)
-{
-	struct output_file file = *(const struct output_file *)context;
-	int err = output_file_publish(&file);
-
-	memcpy(text, &file, size);
-	return err ? err : -ENODATA; /* no descriptor to return */
-}
-
-int output_file_publish_as(const struct invoker *invoker, struct output_file *file)
-{
-	struct output_file published = *file;
-	int err = invoker_call(invoker, publish_task, file, (char *)&published, sizeof(published));
-
-	*file = published;
-	return err == -ENODATA ? 0 : err;
-}
-
-static int remove_task(const void *context, char *text, size_t size)
-{
-	(void)text, (void)size;
-	remove_temporary(context);
-	return -ENODATA;
-}
-
-void output_file_close_as(const struct invoker *invoker, struct output_file *file)
-{
-	if (file->fd > STDERR_FILENO && file->temporary[0])
-		invoker_call(invoker, remove_task, file, NULL, 0);
-	file->temporary[0] = '\0';
-	output_file_close(file);
 }
 
 const char *output_file_error(int err)
@@ -378,6 +323,8 @@ const char *output_file_error(int err)
 	case -ENXIO:
 		return "not a file, FIFO or character device; name another file with "
 		       "-o";
+	case -ETIMEDOUT:
+		return "could not be opened within 10 s; name another file with -o";
 	default:
 		return strerror(-err);
 	}

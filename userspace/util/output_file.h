@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct invoker;
-
 /* How files of a format are recognised: by this text at this offset, or anywhere in the first 32
  * KiB if that is negative; without a text, as folded stacks. */
 struct output_mark {
@@ -46,10 +44,8 @@ int output_file_publish(struct output_file *file);
 /* Closes; removes a file that was not published. */
 void output_file_close(struct output_file *file);
 
-/* The same with the rights of the invoker. */
-int output_file_open_as(const struct invoker *invoker, struct output_file *file);
-int output_file_publish_as(const struct invoker *invoker, struct output_file *file);
-void output_file_close_as(const struct invoker *invoker, struct output_file *file);
+/* Removes the temporary name of a file that was not published. */
+void output_file_remove_temporary(const struct output_file *file);
 
 /* Tells the user why a file could not be opened or published and what to do; continues a sentence
  * after its name. */

@@ -45,21 +45,23 @@ static int find_folder(const char *path, char *out, size_t size)
 	return n > 0 && (size_t)n < size && !stat(out, &status) ? 0 : -ENOENT;
 }
 
-static int open_folder(const void *context, char *text, size_t size)
+static int open_folder(const struct user_input *path, char *text, size_t size)
 {
 	char folder[2 * PATH_MAX];
 	int fd;
 
 	(void)text, (void)size;
-	if (find_folder(context, folder, sizeof(folder)))
+	if (find_folder(path->data, folder, sizeof(folder)))
 		return -ENOENT;
 	fd = open(folder, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
+const struct user_task cgroup_task = {"cgroup", open_folder};
+
 int cgroup_open(const struct invoker *user, const char *path, uint64_t *id, struct problem *problem)
 {
-	int fd = invoker_call(user, open_folder, path, NULL, 0), err;
+	int fd = user_call_path(user, &cgroup_task, path), err;
 	struct statfs system;
 	struct stat status;
 

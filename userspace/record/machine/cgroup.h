@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../util/invoker.h"
 #include "../../util/problem.h"
+#include "user_task.h"
 
 /*
  * Finds the kernel's id of a cgroup. `path` is that of the directory, or relative to the mount
@@ -20,6 +20,9 @@ int cgroup_open(const struct invoker *user, const char *path, uint64_t *id,
 
 /* Where the hierarchy is mounted; false if nowhere. */
 bool cgroup_mount(char *out, size_t size);
+
+/* Its part that runs as the user. */
+extern const struct user_task cgroup_task;
 
 /* Was the directory removed? */
 bool cgroup_is_gone(int fd);

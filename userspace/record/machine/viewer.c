@@ -13,7 +13,7 @@
 
 #include "../../util/proc_file.h"
 #include "proc_memory.h"
-#include "../../util/invoker.h"
+#include "user_task.h"
 #include "../../util/monotonic.h"
 
 #define LIMIT_NS             UINT64_C(2000000000) /* for a command line */
@@ -38,26 +38,14 @@ uid_t viewer_find(void)
 	return user.uid;
 }
 
-/* A task: see invoker.h. */
-static int open_command(const void *context, char *text, size_t size)
-{
-	char path[32];
-	int fd;
-
-	(void)text;
-	(void)size;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", *(const pid_t *)context);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int open_as_viewer(pid_t pid)
 {
 	struct invoker user;
-	char nothing;
+	char path[32];
 
 	find(&user);
-	return invoker_call(&user, open_command, &pid, &nothing, sizeof(nothing));
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	return user_call_path(&user, &user_task_open, path);
 }
 
 bool viewer_is_shut_out(void)

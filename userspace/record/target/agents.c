@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "java_attach.h"
+#include "../machine/user_task.h"
 #include "../../reader/allocators.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/path_base.h"
@@ -130,20 +131,10 @@ int agent_attach(const struct agent_kind *kind, const struct agent *agent,
 
 /* --- its file -------------------------------------------------------------------- */
 
-static int open_file(const void *context, char *text, size_t size)
-{
-	int fd = open(context, O_RDONLY | O_CLOEXEC);
-
-	(void)text;
-	(void)size;
-	return fd < 0 ? -errno : fd;
-}
-
 /* `from`: path from this program's directory. */
 static int open_beside(const struct agent_kind *kind, const struct invoker *user, const char *from,
 		       struct agent *out)
 {
-	char text[1];
 	ssize_t size = readlink("/proc/self/exe", out->path, sizeof(out->path) - 1);
 	char *slash;
 	size_t room;
@@ -157,7 +148,7 @@ static int open_beside(const struct agent_kind *kind, const struct invoker *user
 	room = sizeof(out->path) - (size_t)(slash + 1 - out->path);
 	if ((size_t)snprintf(slash + 1, room, "%s%s", from, kind->file) >= room)
 		return -ENAMETOOLONG;
-	return invoker_call(user, open_file, out->path, text, sizeof(text));
+	return user_call_path(user, &user_task_open, out->path);
 }
 
 int agent_open(const struct agent_kind *kind, const struct invoker *user, struct agent *out,

@@ -8,13 +8,15 @@
  * Anybody may create files in /tmp, under any pid. Everything is therefore done with the rights of
  * the program's user. Nothing is sent to a socket before the kernel has confirmed that the program
  * listens on it, and a pid only counts while its process exists. The answer comes from the program:
- * one line of it is shown, and it has a few seconds.
+ * one line of it is shown, and it has a few seconds. That user can also stop the process that asks
+ * (user_task.h).
  */
 #include "java_attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -44,6 +46,12 @@ struct java {
 	int pidfd;
 	const char *library;
 	struct sockaddr_un address;
+};
+
+/* What the process that acts as the program's user gets, with the pidfd. */
+struct java_input {
+	pid_t pid;
+	char library[PATH_MAX];
 };
 
 static const char quit_advice[] = "it does not handle SIGQUIT (-Xrs, or it has just begun)";
@@ -195,13 +203,19 @@ static int understand(char *answer, char *why, size_t size)
 	return -EBUSY;
 }
 
-/* An invoker_task. */
-static int attach(const void *context, char *why, size_t size)
+static int attach(const struct user_input *input, char *why, size_t size)
 {
-	const struct java *java = context;
+	const struct java_input *wanted = input->data;
+	struct java java = {.pid = wanted->pid,
+			    .pidfd = input->fd,
+			    .library = wanted->library,
+			    .address = {.sun_family = AF_UNIX}};
 	char answer[1024];
-	int err = listens(java) ? 0 : handles_quit(java->pid) ? wake(java) : -ENOTSUP, fd;
+	int err, fd;
 
+	snprintf(java.address.sun_path, sizeof(java.address.sun_path), "/tmp/.java_pid%d",
+		 (int)java.pid);
+	err = listens(&java) ? 0 : handles_quit(java.pid) ? wake(&java) : -ENOTSUP;
 	why[0] = '\0';
 	if (err) {
 		snprintf(why, size, "%s",
@@ -210,8 +224,8 @@ static int attach(const void *context, char *why, size_t size)
 					     : strerror(-err));
 		return err;
 	}
-	fd = reach(java);
-	err = fd < 0 ? fd : ask(fd, java->library, answer, sizeof(answer));
+	fd = reach(&java);
+	err = fd < 0 ? fd : ask(fd, java.library, answer, sizeof(answer));
 	if (err)
 		snprintf(why, size, "it does not answer: %s", strerror(-err));
 	else
@@ -220,6 +234,8 @@ static int attach(const void *context, char *why, size_t size)
 		close(fd);
 	return err ? err : fd;
 }
+
+const struct user_task java_attach_task = {"java", attach};
 
 /* Finds the process's user. */
 static int find_owner(pid_t pid, struct invoker *out)
@@ -243,14 +259,13 @@ static int find_owner(pid_t pid, struct invoker *out)
 int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		struct problem *problem)
 {
-	struct java java = {
-		.pid = pid, .pidfd = pidfd, .library = library, .address = {.sun_family = AF_UNIX}};
+	struct java_input wanted = {.pid = pid};
+	const struct user_input input = {&wanted, sizeof(wanted), pidfd};
 	char why[256] = "";
 	struct invoker owner;
 	int err = find_owner(pid, &owner);
 
-	snprintf(java.address.sun_path, sizeof(java.address.sun_path), "/tmp/.java_pid%d",
-		 (int)pid);
+	snprintf(wanted.library, sizeof(wanted.library), "%s", library);
 	if (err)
 		snprintf(why, sizeof(why), "%s", strerror(-err));
 	else if (user->uid && user->uid != owner.uid)
@@ -260,7 +275,9 @@ int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker 
 	else if (forbids(pid))
 		err = -EPERM, snprintf(why, sizeof(why), "-XX:+DisableAttachMechanism");
 	else
-		err = invoker_call(&owner, attach, &java, why, sizeof(why));
+		err = user_call(&owner, &java_attach_task, &input, why, sizeof(why));
+	if (err == -ETIMEDOUT && !why[0])
+		snprintf(why, sizeof(why), "the process that asks it does not answer");
 	if (err >= 0) {
 		close(err);
 		return 0;

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../../util/invoker.h"
+#include "../machine/user_task.h"
 #include "../../util/problem.h"
 
 /*
@@ -16,5 +16,8 @@
  */
 int java_attach(pid_t pid, int pidfd, const char *library, const struct invoker *user,
 		struct problem *problem);
+
+/* Its part that runs as the program's user. */
+extern const struct user_task java_attach_task;
 
 #endif

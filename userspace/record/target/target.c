@@ -53,14 +53,11 @@ static int resolve_failed(const char *command, int error, struct problem *proble
 	return problem_set(problem, error, "%s: %s", command, strerror(-error));
 }
 
-/* Searches PATH; an empty element is the current directory. */
-static int search_path(const char *command, char *found, size_t size)
+/* Searches the parts of PATH; an empty one is the current directory. */
+static int search_path(const char *command, const char *part, char *found, size_t size)
 {
-	const char *part = getenv("PATH");
 	int result = -ENOENT;
 
-	if (!part)
-		part = "/usr/local/bin:/usr/bin:/bin";
 	for (;;) {
 		int length = (int)strcspn(part, ":");
 		int n = snprintf(found, size, "%.*s/%s", length ? length : 1, length ? part : ".",
@@ -80,13 +77,13 @@ static int search_path(const char *command, char *found, size_t size)
 }
 
 /* With the rights of the user, so that nothing is revealed about files that the user cannot see. */
-static int find_command(const void *context, char *found, size_t size)
+static int find_command(const struct user_input *input, char *found, size_t size)
 {
-	const char *command = context;
+	const char *command = input->data, *path = command + strlen(command) + 1;
 	int err = -ENAMETOOLONG, fd;
 
 	if (!strchr(command, '/'))
-		err = search_path(command, found, size);
+		err = search_path(command, path, found, size);
 	else if ((size_t)snprintf(found, size, "%s", command) < size)
 		err = check_executable(found);
 	if (err)
@@ -95,16 +92,27 @@ static int find_command(const void *context, char *found, size_t size)
 	return fd < 0 ? -errno : fd;
 }
 
+const struct user_task target_resolve_task = {"resolve", find_command};
+
 int target_resolve(const struct invoker *user, const char *command, char **path,
 		   struct problem *problem)
 {
-	char found[PATH_MAX];
-	int fd;
+	const char *places = getenv("PATH");
+	struct user_input input = {.fd = -1};
+	char found[PATH_MAX], *words;
+	int size, fd;
 
 	*path = NULL;
 	if (!*command)
 		return resolve_failed("''", -ENOENT, problem);
-	fd = invoker_call(user, find_command, command, found, sizeof(found));
+	size = asprintf(&words, "%s%c%s", command, '\0',
+			places ? places : "/usr/local/bin:/usr/bin:/bin");
+	if (size < 0)
+		return problem_set(problem, -ENOMEM, "out of memory");
+	input.data = words;
+	input.size = (size_t)size + 1;
+	fd = user_call(user, &target_resolve_task, &input, found, sizeof(found));
+	free(words);
 	if (fd < 0)
 		return resolve_failed(command, fd, problem);
 	close(fd);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../util/invoker.h"
+#include "../machine/user_task.h"
 #include "../../util/problem.h"
 
 /*
@@ -21,6 +21,9 @@
  */
 int target_resolve(const struct invoker *user, const char *command, char **path,
 		   struct problem *problem);
+
+/* Its part that runs as the user. */
+extern const struct user_task target_resolve_task;
 
 struct added_variable; /* agents.h */
 
