@@ -281,7 +281,7 @@ $(O)/tests/unit/agents_live $(O)/tests/unit/agents_kept: $(O)/gc/agents/common/l
 # Tests of the collector have no probes for others: a recorder of the whole system would be heard.
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/tests/unit/test.o $(O)/libgcprof-user.a $(O)/libgcprof-gc.a $(O)/tests/provider.a
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_LDFLAGS) $(if $(USER_OBJ),-Wl$(comma)-u$(comma)reader_main$(comma)-u$(comma)opener_main$(comma)-u$(comma)user_main) $^ $(LIBS) -o $@
 	$(if $(filter gc_%,$(*F)),$(Q)objcopy -R .note.stapsdt $@)
 
 # Fuzz targets without a fuzzer; tools/fuzz builds those with one.

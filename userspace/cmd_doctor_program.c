@@ -214,7 +214,7 @@ static int preview_command(struct preview *preview, const char *command)
 	if (!err)
 		err = target_resolve(&user, command, &path, &problem);
 	if (!err)
-		err = libraries_start(path, true, NULL, &user, preview->opener, preview->files,
+		err = libraries_start(path, false, NULL, &user, preview->opener, preview->files,
 				      &libraries);
 	if (err)
 		log_error("%s", problem.text[0] ? problem.text : strerror(-err));

@@ -3,9 +3,8 @@
 /*
  * A file that a program maps while it is recorded gets its probes some 10 to 50 ms later, most of
  * which the kernel takes to attach them. A program without probes often only starts another one:
- * `env`, `timeout`, `sh -c`. So the programs that its arguments name are read as well. A path may
- * name a file that the user would not run, so its dynamic linker is not asked for its libraries;
- * that of a command in PATH is.
+ * `env`, `timeout`, `sh -c`. So the programs that its arguments name are read as well. None of them
+ * may ever run, so only those that root or the user wrote have their dynamic linker asked.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -64,7 +63,7 @@ static void read_library(void *context, const char *path, int fd)
 		close(library.fd);
 }
 
-/* Reads the program at `path` and its libraries; `runs`: as for libraries_start(). */
+/* Reads the program at `path` and its libraries; `runs` as in libraries_start(). */
 static void read_program(struct recording *recording, const char *path, bool runs,
 			 struct library_search *search)
 {
@@ -112,7 +111,7 @@ static bool read_word(struct recording *recording, const char *word, struct libr
 	if (search->emulated)
 		return false;
 	if (!target_resolve(&recording->user, word, &path, &problem)) {
-		read_program(recording, path, !strchr(word, '/'), search);
+		read_program(recording, path, false, search);
 		free(path);
 		--*programs;
 	}

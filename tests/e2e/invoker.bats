@@ -224,6 +224,22 @@ is_gone() { # PID
 	unharmed
 }
 
+@test "a word among the arguments is a program of another user in PATH: the dynamic linker that it names is not executed" {
+	printf '#!/bin/sh\ntouch "%s/linked"\n' "$PWD" >mine/linker
+	echo 'int main(void) { return 0; }' | gcc -x c -o mine/word -Wl,--dynamic-linker="$PWD/mine/linker" -
+	chmod 755 mine/linker
+	chown $USER_ID mine/word mine/linker
+	PATH=$PWD/mine:$PATH "$GCPROF" record -o roots/data -- /bin/echo word
+	PATH=$PWD/mine:$PATH "$GCPROF" doctor word || true
+	[ ! -e linked ]
+	# That of a program of root's own is: its libraries are known before it runs.
+	chown 0 mine/word
+	PATH=$PWD/mine:$PATH "$GCPROF" record -o roots/data -- /bin/echo word
+	[ -e linked ]
+	rm roots/data
+	unharmed
+}
+
 @test "--cgroup and a command below a directory that the user may not search: as if they were not there" {
 	local mount command code
 	chmod 700 roots

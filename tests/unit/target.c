@@ -170,6 +170,28 @@ TEST(stopped_at_exec)
 	target_free(stop.target);
 }
 
+/* From its change of user on, others can stop it. */
+TEST(the_child_has_no_descriptor_of_the_recorder)
+{
+	char *arguments[] = {"true", NULL}, path[64];
+	int null = open("/dev/null", O_RDONLY), kept = fcntl(null, F_DUPFD, 100), status;
+	int own = fcntl(null, F_DUPFD_CLOEXEC, 200);
+	struct target *target = start("/bin/true", arguments);
+
+	CHECK(kept >= 100 && own >= 200);
+	/* It closes them as soon as it runs. */
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)target_pid(target), own);
+	for (int i = 0; i < 60000 && !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW); i++)
+		usleep(1000);
+	CHECK(faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)target_pid(target), kept);
+	CHECK(!faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW));
+	CHECK_EQ(target_release(target, NULL, NULL, &(struct problem){""}), 0);
+	CHECK_EQ(target_wait(target, true, &status), 0);
+	CHECK_EQ(status, 0);
+	target_free(target);
+}
+
 TEST(not_stopped_if_exec_fails)
 {
 	char *words[] = {"x", NULL};

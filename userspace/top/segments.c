@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,7 +49,8 @@ static void record(const char *folder, char *const words[])
 	while (words[n])
 		n++;
 	arguments = calloc(OWN + n + 1, sizeof(*arguments));
-	if (!arguments)
+	/* If the keeper is killed, nobody ends the recording. */
+	if (!arguments || prctl(PR_SET_PDEATHSIG, SIGINT, 0, 0, 0))
 		_exit(126);
 	memcpy(arguments, own, sizeof(own));
 	memcpy(arguments + OWN, words, n * sizeof(*words));

@@ -21,6 +21,7 @@
 #define TITLE_BYTES          4096
 #define STAT_FIELD_ARG_START 48
 #define STAT_FIELD_ARG_END   49
+#define REAP_MS              20 /* for the end of a killed process */
 
 /* A caller that does not exist was refused before. */
 static void find(struct invoker *out)
@@ -131,7 +132,9 @@ static ssize_t read_apart(pid_t pid, int file, char *text, size_t size)
 	close(ends[0]);
 	if (child > 0) {
 		kill(child, SIGKILL);
-		waitpid(child, NULL, n == -ETIME ? WNOHANG : 0);
+		/* It may hang in a part of the text that is not wanted. */
+		for (int i = 0; i < REAP_MS && !waitpid(child, NULL, WNOHANG); i++)
+			usleep(1000);
 	}
 	return n;
 }

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,8 @@
 #include "../../util/priority.h"
 #include "../../runtimes/runtime.h"
 #include "../machine/clock.h"
+
+#define END_NS UINT64_C(1000000000) /* for the linker, after its output */
 
 enum {
 	SCRIPT_DEPTH = 4,         /* interpreters that are scripts themselves */
@@ -65,8 +69,11 @@ static _Noreturn void linker_run(const char *linker, const struct libraries *lib
 	int null = open("/dev/null", O_RDWR);
 
 	priority_restore();
-	if (invoker_become(&libraries->user) || null < 0 || dup2(null, 0) < 0 ||
-	    dup2(null, 2) < 0 || dup2(output, 1) < 0 ||
+	/* From the change of user on, others can stop this process: it keeps nothing of the
+	 * recorder, and dies with it. */
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 2) < 0 || dup2(output, 1) < 0 ||
+	    close_range(STDERR_FILENO + 1, ~0u, 0) || invoker_become(&libraries->user) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    (libraries->preload.name && target_add_variable(&libraries->preload)))
 		_exit(127);
 	execl(linker, linker, "--list", libraries->program, (char *)NULL);
@@ -115,15 +122,24 @@ static int start_linker(struct libraries *libraries, const char *linker)
 	return err;
 }
 
-/* Whether it succeeded. */
+/* Whether it succeeded. Its output has ended or is not wanted, but a linker of the user's own may
+ * go on: it gets a second, or nothing with `at_once`. */
 static bool end_linker(struct libraries *libraries, bool at_once)
 {
+	uint64_t end = clock_now() + END_NS;
+	pid_t ended = 0;
 	int status = 0;
 
-	if (libraries->linker && at_once)
+	while (libraries->linker && !at_once && !ended && clock_now() < end) {
+		ended = waitpid(libraries->linker, &status, WNOHANG);
+		if (!ended)
+			usleep(200);
+	}
+	if (libraries->linker && !ended) {
 		kill(libraries->linker, SIGKILL);
-	while (libraries->linker && waitpid(libraries->linker, &status, 0) < 0 && errno == EINTR)
-		;
+		while (waitpid(libraries->linker, &status, 0) < 0 && errno == EINTR)
+			;
+	}
 	libraries->linker = 0;
 	return !status;
 }
@@ -182,6 +198,15 @@ static int find_program(struct libraries *libraries)
 	return -ELOOP;
 }
 
+/* Did root or the user choose what this file says, and nobody else? */
+static bool is_trusted(int fd, const struct invoker *user)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && (status.st_uid == 0 || status.st_uid == user->uid) &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int libraries_start(const char *path, bool runs, const struct added_variable *preload,
 		    const struct invoker *user, struct opener *opener, struct files *files,
 		    struct libraries **out)
@@ -204,6 +229,7 @@ int libraries_start(const char *path, bool runs, const struct added_variable *pr
 	if (fd < 0)
 		goto out;
 	file = files_read(files, fd);
+	runs = runs || is_trusted(fd, user);
 	err = file && runs && file->state == FILE_KNOWN && file->facts.interpreter[0]
 		      ? start_linker(libraries, file->facts.interpreter)
 		      : 0;

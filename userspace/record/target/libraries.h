@@ -14,8 +14,9 @@ struct libraries;
 
 /*
  * Runs the dynamic linker of the program at `path` (for a script: of its interpreter) in a child,
- * as `user`, if `runs`: the program is to be run, because its file says which linker that is.
- * Otherwise only libraries beside the program are found. The linker also preloads the library
+ * as `user`. The program's file says which linker that is. So the program must be about to run
+ * (`runs`), or only root or the user may have written the file; otherwise only libraries beside the
+ * program are found. The linker also preloads the library
  * `preload`, if not NULL; that one is not visited. `opener` opens regular files only, with
  * this user's rights; `files` reads the program. Both are borrowed.
  */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,16 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agents.h"
+#include "../../util/monotonic.h"
 #include "../../util/priority.h"
+
+#define EXEC_NS UINT64_C(30000000000) /* to wait for the child's exec */
+
+enum { OWN_MAX = 4096 }; /* the recorder's descriptors while it starts a program */
 
 struct target {
 	pid_t pid;
@@ -177,6 +184,15 @@ static int child_prepare(const struct target_setup *setup)
 	return err;
 }
 
+/* From the change of user to the exec, others can stop the child: it keeps only what the program
+ * inherits, and its pipes. */
+static void close_own(int release, int failure)
+{
+	for (int fd = STDERR_FILENO + 1; fd < OWN_MAX; fd++)
+		if (fd != release && fd != failure && fcntl(fd, F_GETFD) == FD_CLOEXEC)
+			close(fd);
+}
+
 /* Waits for the release, then executes the program. */
 static _Noreturn void child_run(const struct target_setup *setup, int release, int failure)
 {
@@ -185,6 +201,7 @@ static _Noreturn void child_run(const struct target_setup *setup, int release, i
 	int err;
 
 	priority_restore();
+	close_own(release, failure);
 	do
 		n = read(release, &go, 1);
 	while (n < 0 && errno == EINTR);
@@ -263,15 +280,20 @@ int target_pidfd(const struct target *target)
 	return target->pidfd;
 }
 
-/* Waits for the exec; passes on other signals that would stop the child. False: it ended. */
+/* Waits for the exec, but not for ever: once it is the user's, other processes can stop the child.
+ * Passes on other signals that would stop it. False: it ended or has not executed yet. */
 static bool wait_for_exec(struct target *target)
 {
+	const struct timespec moment = {.tv_nsec = 100000};
+	uint64_t end = monotonic_ns() + EXEC_NS;
 	int status, signal;
 
-	for (;;) {
-		pid_t pid = waitpid(target->pid, &status, __WALL);
+	while (monotonic_ns() < end) {
+		pid_t pid = waitpid(target->pid, &status, __WALL | WNOHANG);
 
-		if (pid < 0 && errno == EINTR)
+		if (!pid)
+			nanosleep(&moment, NULL);
+		if (!pid || (pid < 0 && errno == EINTR))
 			continue;
 		if (pid < 0)
 			return false;
@@ -285,6 +307,7 @@ static bool wait_for_exec(struct target *target)
 		signal = status >> 16 ? 0 : WSTOPSIG(status);
 		ptrace(PTRACE_CONT, target->pid, NULL, (void *)(intptr_t)signal);
 	}
+	return false;
 }
 
 static void stop_at_exec(struct target *target, target_stopped *stopped, void *context)
@@ -295,13 +318,33 @@ static void stop_at_exec(struct target *target, target_stopped *stopped, void *c
 	ptrace(PTRACE_DETACH, target->pid, NULL, NULL);
 }
 
+/* The errno of the child's exec. */
+static int exec_failure(const struct target *target)
+{
+	struct pollfd wait = {.fd = target->failure, .events = POLLIN};
+	int err = 0, ready;
+	ssize_t n;
+
+	do
+		ready = poll(&wait, 1, (int)(EXEC_NS / 1000000));
+	while (ready < 0 && errno == EINTR);
+	if (ready <= 0) {
+		kill(target->pid, SIGKILL);
+		return -ETIMEDOUT;
+	}
+	n = read(target->failure, &err, sizeof(err));
+	if (n == 0)
+		return 0;
+	return n == (ssize_t)sizeof(err) && err < 0 ? err : -EIO;
+}
+
 int target_release(struct target *target, target_stopped *stopped, void *context,
 		   struct problem *problem)
 {
 	bool traced = stopped && !ptrace(PTRACE_SEIZE, target->pid, NULL,
 					 (void *)(intptr_t)PTRACE_O_TRACEEXEC);
 	ssize_t n;
-	int err = 0;
+	int err;
 
 	do
 		n = write(target->release, "", 1);
@@ -310,13 +353,9 @@ int target_release(struct target *target, target_stopped *stopped, void *context
 		return problem_set(problem, -ECHILD, "the program was killed before it began");
 	if (traced)
 		stop_at_exec(target, stopped, context);
-	do
-		n = read(target->failure, &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
-	if (n == 0)
+	err = exec_failure(target);
+	if (!err)
 		return 0;
-	if (n != (ssize_t)sizeof(err) || err >= 0)
-		err = -EIO;
 	if (err == -ENOEXEC)
 		return problem_set(
 			problem, err,
