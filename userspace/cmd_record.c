@@ -41,7 +41,7 @@ enum {
 
 int recording_fail(const struct problem *problem)
 {
-	log_escaped(LOG_ERROR, problem->text);
+	log_problem(LOG_ERROR, problem);
 	return EXIT_FAILURE;
 }
 

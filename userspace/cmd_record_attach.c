@@ -271,7 +271,7 @@ static int load_agents(struct recording *recording)
 						    process ? process->runtimes : 0};
 
 		if (agent_attach(kind, &recording->agent, &target, &recording->user, &problem))
-			log_escaped(LOG_WARNING, problem.text);
+			log_problem(LOG_WARNING, &problem);
 	}
 	recording_step(recording, "agents are loaded");
 	return 0;

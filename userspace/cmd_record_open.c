@@ -21,6 +21,7 @@
 #include "util/path_base.h"
 #include "util/plural.h"
 #include "util/priority.h"
+#include "util/recorders.h"
 
 #define ROWS_NS  UINT64_C(200000000) /* limit for making unwind rows on busy CPUs */
 #define CHECK_NS UINT64_C(100000000) /* between two checks that the profile still exists */
@@ -474,7 +475,14 @@ int recording_open_watch(struct recording *recording, const int *pidfds, size_t 
 	};
 	int err = watch_open(&parts, &recording->watch);
 
-	return err ? recording_fail_errno("cannot wait for events", err) : 0;
+	if (err)
+		return recording_fail_errno("cannot wait for events", err);
+	/* Its signals would have ended it before. */
+	err = recorder_announce(recording->user.uid, parts.snapshots);
+	if (err)
+		log_verbose("gcprof pause, resume and snapshot will not find this recorder: %s",
+			    strerror(-err));
+	return 0;
 }
 
 int recording_put_start(struct recording *recording)

@@ -12,40 +12,25 @@
 
 #include "commands.h"
 #include "record/ingest/watch.h"
+#include "util/invoker.h"
 #include "util/log.h"
 #include "util/proc_file.h"
+#include "util/recorders.h"
 
-enum { LISTED_MAX = 16 };
+enum {
+	RECORDERS_MAX = 256,
+	LISTED_MAX = 16,
+};
 
 /* What a verb asks for. */
 struct request {
 	const struct command *command;
 	int signal;
+	bool kept;            /* only --keep takes it: it ends others */
 	const char *recorder; /* who takes it */
 	const char *done;
+	uid_t invoker;
 };
-
-static bool is_named(uint32_t pid)
-{
-	char name[32];
-
-	return !proc_file_read(pid, "comm", name, sizeof(name)) && strcmp(name, "gcprof\n") == 0;
-}
-
-/* Recorders block the signals that they take; these would kill others. A process that is starting
- * another one blocks all signals for a moment, so SIGUSR1 must not be blocked. */
-static bool takes_signal(uint32_t pid, int signal)
-{
-	char status[4096];
-	const char *line;
-	uint64_t blocked;
-
-	if (!is_named(pid) || proc_file_read(pid, "status", status, sizeof(status)))
-		return false;
-	line = strstr(status, "\nSigBlk:");
-	blocked = line ? strtoull(line + strlen("\nSigBlk:"), NULL, 16) : 0;
-	return blocked >> (signal - 1) & 1 && !(blocked >> (SIGUSR1 - 1) & 1);
-}
 
 /* The number after `key` in a file of /proc/PID; 0: none. */
 static uint32_t number_in(uint32_t pid, const char *file, const char *key)
@@ -85,48 +70,55 @@ static bool records(uint32_t recorder, uint32_t pid)
 	return found;
 }
 
-/* Counts the recorders of a process (0: all); pids[] gets the first. */
-static size_t find_recorders(int signal, uint32_t of, uint32_t pids[LISTED_MAX])
+static bool may(const struct request *request, const struct recorder *recorder)
 {
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	size_t count = 0;
+	return !request->invoker || recorder->invoker == request->invoker;
+}
 
-	while (proc && (entry = readdir(proc))) {
-		uint64_t number;
+/* The recorder with this number. Only root finds those of other users. */
+static bool find_one(const struct request *request, uint32_t pid, struct recorder *out)
+{
+	struct recorder all[RECORDERS_MAX];
+	uid_t users[] = {geteuid(), (uid_t)number_in(pid, "status", "\nUid:\t")};
 
-		if (parse_number(entry->d_name, &number) ||
-		    !takes_signal((uint32_t)number, signal) || !records((uint32_t)number, of))
-			continue;
-		if (count < LISTED_MAX)
-			pids[count] = (uint32_t)number;
-		count++;
+	for (size_t user = 0; user < (request->invoker ? 1 : 2); user++) {
+		size_t n = recorders_find(users[user], all, RECORDERS_MAX);
+
+		for (size_t i = 0; i < n; i++)
+			if ((uint32_t)all[i].pid == pid) {
+				*out = all[i];
+				return true;
+			}
 	}
-	if (proc)
-		closedir(proc);
+	return false;
+}
+
+/* Counts the recorders of a process (0: all) that the invoker may use; all[] gets them. */
+static size_t find_recorders(const struct request *request, uint32_t of,
+			     struct recorder all[RECORDERS_MAX])
+{
+	size_t n = recorders_find(geteuid(), all, RECORDERS_MAX), count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (may(request, &all[i]) && (all[i].keeps || !request->kept) &&
+		    records((uint32_t)all[i].pid, of))
+			all[count++] = all[i];
 	return count;
 }
 
 /* "1234: gcprof record -- ./app" */
-static void list(const uint32_t *pids, size_t count)
+static void list(const struct recorder *all, size_t count)
 {
 	for (size_t i = 0; i < count && i < LISTED_MAX; i++) {
 		char words[256] = "";
-		size_t size = sizeof(words) - 1;
-		char path[64];
-		FILE *file;
+		int file = proc_file_open((uint32_t)all[i].pid, "cmdline");
+		ssize_t size = file < 0 ? 0 : read(file, words, sizeof(words) - 1);
 
-		snprintf(path, sizeof(path), "/proc/%u/cmdline", pids[i]);
-		file = fopen(path, "re");
-		size = file ? fread(words, 1, size, file) : 0;
-		if (file)
-			fclose(file);
-		for (size_t at = 0; at + 1 < size; at++)
+		if (file >= 0)
+			close(file);
+		for (ssize_t at = 0; at + 1 < size; at++)
 			words[at] = words[at] ? words[at] : ' ';
-		snprintf(path, sizeof(path), "%u: ", pids[i]);
-		memmove(words + strlen(path), words, sizeof(words) - strlen(path) - 1);
-		memcpy(words, path, strlen(path));
-		log_escaped(LOG_INFO, words);
+		log_info("%d: %s", (int)all[i].pid, words);
 	}
 }
 
@@ -134,8 +126,15 @@ static void list(const uint32_t *pids, size_t count)
 static int ask(const struct request *request, uint32_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err = fd < 0 ? -errno : 0;
+	struct recorder recorder;
 
-	if (!err && !takes_signal(pid, request->signal))
+	if (!err && !find_one(request, pid, &recorder))
+		err = number_in(pid, "status", "\nUid:\t") == geteuid() || !request->invoker
+			      ? -EINVAL
+			      : -EPERM;
+	else if (!err && !may(request, &recorder))
+		err = -EACCES;
+	else if (!err && request->kept && !recorder.keeps)
 		err = -EINVAL;
 	if (!err && syscall(SYS_pidfd_send_signal, fd, request->signal, NULL, 0))
 		err = -errno;
@@ -143,21 +142,23 @@ static int ask(const struct request *request, uint32_t pid)
 		close(fd);
 	if (err)
 		log_error("process %u: %s%s", pid, err == -EINVAL ? "not a " : "",
-			  err == -EINVAL  ? request->recorder
-			  : err == -EPERM ? "it belongs to another user: use sudo"
-					  : strerror(-err));
+			  err == -EINVAL   ? request->recorder
+			  : err == -EPERM  ? "it belongs to another user: use sudo"
+			  : err == -EACCES ? "another user had it started, and only root may use it"
+					   : strerror(-err));
 	else
 		log_info("process %u %s", pid, request->done);
 	return err;
 }
 
-static int run(const struct request *request, int argc, char **argv)
+static int run(struct request *request, int argc, char **argv)
 {
-	uint32_t pids[LISTED_MAX] = {0};
-	const char *word = NULL;
+	struct recorder all[RECORDERS_MAX], one;
+	struct invoker invoker;
+	const char *word = NULL, *variable;
 	int words = options_parse_words(request->command, NULL, argc, argv, &word, 1);
 	uint64_t number = 0;
-	size_t count;
+	size_t count = 0;
 
 	if (words < 0)
 		return EXIT_USAGE;
@@ -166,42 +167,48 @@ static int run(const struct request *request, int argc, char **argv)
 			  request->command->name);
 		return EXIT_USAGE;
 	}
-	count = word && is_named((uint32_t)number)
-			? 0
-			: find_recorders(request->signal, (uint32_t)number, pids);
+	if (invoker_find(&invoker, &variable)) /* refused before */
+		return EXIT_FAILURE;
+	request->invoker = invoker.uid;
+	if (!word || !find_one(request, (uint32_t)number, &one))
+		count = find_recorders(request, (uint32_t)number, all);
 	if (count > 1) {
 		log_error("%zu %s are running: give the process number of one", count,
 			  request->recorder);
-		list(pids, count);
+		list(all, count);
 		return EXIT_FAILURE;
 	}
 	if (!count && !word) {
 		log_error("no %s is running", request->recorder);
 		return EXIT_FAILURE;
 	}
-	return ask(request, count ? pids[0] : (uint32_t)number) ? EXIT_FAILURE : 0;
+	return ask(request, count ? (uint32_t)all[0].pid : (uint32_t)number) ? EXIT_FAILURE : 0;
 }
 
 static int snapshot_run(int argc, char **argv)
 {
-	const struct request request = {&cmd_snapshot, SIGUSR2, "gcprof record --keep",
-					"writes a snapshot and prints its name"};
+	struct request request = {&cmd_snapshot,
+				  SIGUSR2,
+				  true,
+				  "gcprof record --keep",
+				  "writes a snapshot and prints its name",
+				  0};
 
 	return run(&request, argc, argv);
 }
 
 static int pause_run(int argc, char **argv)
 {
-	const struct request request = {&cmd_pause, SIGNAL_PAUSE, "gcprof record",
-					"pauses its recording"};
+	struct request request = {&cmd_pause,      SIGNAL_PAUSE,           false,
+				  "gcprof record", "pauses its recording", 0};
 
 	return run(&request, argc, argv);
 }
 
 static int resume_run(int argc, char **argv)
 {
-	const struct request request = {&cmd_resume, SIGNAL_RESUME, "gcprof record",
-					"resumes its recording"};
+	struct request request = {&cmd_resume,     SIGNAL_RESUME,           false,
+				  "gcprof record", "resumes its recording", 0};
 
 	return run(&request, argc, argv);
 }

@@ -201,6 +201,95 @@ agrees() { # PERCENT_OF_CALLS
 	holds '.paused == []'
 }
 
+# As `sudo gcprof`, called by this user.
+SUDO_USER_ID=54321
+BY_SUDO=(env "SUDO_UID=$SUDO_USER_ID" "SUDO_GID=$SUDO_USER_ID" "$GCPROF")
+
+@test "a process of another user that pretends to be a recorder: not shown, and the true one is found" {
+	need_root
+	local escape
+	escape=$(printf 'x\e]0;painted\a.data')
+	gcc -x c -o gcprof - <<-END
+		#include <signal.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			sigset_t set;
+			sigemptyset(&set);
+			sigaddset(&set, SIGRTMIN);
+			sigaddset(&set, SIGRTMIN + 1);
+			sigaddset(&set, SIGUSR2);
+			sigprocmask(SIG_BLOCK, &set, 0);
+			for (;;) pause();
+		}
+	END
+	chmod -R a+rX .
+	for user in 65534 $SUDO_USER_ID; do
+		setpriv --reuid=$user --regid=$user --clear-groups ./gcprof "$escape" record 3>&- &
+		started+=($!)
+	done
+	impostor=$!
+	wait_until grep -q '^gcprof$' "/proc/$impostor/comm"
+	run "${BY_SUDO[@]}" pause
+	same status "$status" 1
+	same message "$output" 'gcprof: error: no gcprof record is running'
+	run "$GCPROF" pause "$impostor"
+	same message "$output" "gcprof: error: process $impostor: not a gcprof record"
+	mkdir mine
+	chown $SUDO_USER_ID mine
+	"${BY_SUDO[@]}" record --keep 10s -o mine/a.data -- /bin/sleep 60 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until is_recording "$recorder" sleep
+	"${BY_SUDO[@]}" pause
+	wait_until has_said '^gcprof: paused' 1
+	"${BY_SUDO[@]}" resume
+	wait_until has_said '^gcprof: resumed' 1
+	"${BY_SUDO[@]}" snapshot
+	wait_until has_said 'a-0001.data has the last' 1
+	# With another one a message lists both, escaped.
+	"${BY_SUDO[@]}" record -o "mine/$escape" -- /bin/sleep 60 >out 2>second.log 3>&- &
+	second=$!
+	started+=("$second")
+	wait_until is_recording "$second" sleep
+	run "${BY_SUDO[@]}" resume
+	same status "$status" 1
+	cat -v <<<"$output"
+	same lines "$(grep -c "^gcprof: \($recorder\|$second\): .*gcprof record " <<<"$output")" 2
+	same 'lines in total' "$(wc -l <<<"$output")" 3
+	same 'control characters' "$(tr -d '\n' <<<"$output" | tr -dc '[:cntrl:]')" ''
+	# The other does not take a signal that would end it.
+	run "${BY_SUDO[@]}" snapshot "$second"
+	same message "$output" "gcprof: error: process $second: not a gcprof record --keep"
+	kill -0 "$second"
+}
+
+@test "a sudo user can pause, resume and snapshot no recorder of root's own, and root those of a sudo user" {
+	begin --keep 10s -o a.data -- ./paced 10
+	wait_until is_recording "$recorder"
+	program=$(pgrep -P "$recorder" -x paced)
+	for verb in pause resume snapshot; do
+		run "${BY_SUDO[@]}" $verb "$recorder"
+		same status "$status" 1
+		grep -q 'another user had it started, and only root may use it' <<<"$output"
+		run "${BY_SUDO[@]}" $verb "$program"
+		same status "$status" 1
+		run "${BY_SUDO[@]}" $verb
+		same status "$status" 1
+	done
+	wait "$recorder"
+	absent paused record.log
+	absent a-0002.data record.log
+	mkdir mine
+	chown $SUDO_USER_ID mine
+	"${BY_SUDO[@]}" record -o mine/b.data -- /bin/sleep 60 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until is_recording "$recorder" sleep
+	"$GCPROF" pause "$recorder"
+	wait_until has_said '^gcprof: paused' 1
+}
+
 @test "a recorder that is killed while it is paused leaves a readable profile" {
 	begin -- ./paced 30
 	wait_until is_recording "$recorder"

@@ -54,8 +54,8 @@ void log_print(enum log_level level, const char *format, ...)
 	free(text);
 }
 
-void log_escaped(enum log_level level, const char *text)
+void log_problem(enum log_level level, const struct problem *problem)
 {
 	if (level <= log_level)
-		print_line(level, text);
+		print_line(level, problem->text);
 }

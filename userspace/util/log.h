@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "problem.h"
+
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
 
 /* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
@@ -19,8 +21,9 @@ bool log_shows(enum log_level level);
  */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a text that escape_format() made, such as that of a struct problem. */
-void log_escaped(enum log_level level, const char *text);
+/* The same for a problem, whose text is escaped and keeps its newlines. No other text is printed as
+ * it is. */
+void log_problem(enum log_level level, const struct problem *problem);
 
 #define log_error(...)   log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_print(LOG_WARNING, __VA_ARGS__)

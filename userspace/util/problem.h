@@ -3,13 +3,14 @@
 #ifndef GCPROF_PROBLEM_H
 #define GCPROF_PROBLEM_H
 
-/* Filled by the function that knows the cause; printed by the command. All zero: no message. */
+/* Escaped text: filled by problem_set() alone, in the function that knows the cause; printed by the
+ * command. All zero: no message. */
 struct problem {
 	char text[512];
 };
 
 /* Sets the sentence (truncated if too long) and returns `error`. Arguments are escaped: print the
- * text with log_escaped(). */
+ * text with log_problem(). */
 int problem_set(struct problem *problem, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -201,7 +201,7 @@ static bool ended(struct arrival *arrival, const struct attach_result *result)
 	}
 	if (result->sites == -EBUSY || result->sites == -ETIME) {
 		if (result->problem.text[0])
-			log_escaped(LOG_WARNING, result->problem.text);
+			log_problem(LOG_WARNING, &result->problem);
 		return false;
 	}
 	if (result->sites < 0 && result->sites != -ESRCH && result->sites != -ENOENT)

@@ -495,7 +495,7 @@ void attach_free(struct attach *attach)
 		return;
 	if (attach->links && probe_links_any(attach->links) && !detach_all(attach)) {
 		(void)obstacles_late(&attach->obstacles, "removed", &problem);
-		log_escaped(LOG_WARNING, problem.text);
+		log_problem(LOG_WARNING, &problem);
 		worker_leave(attach->attacher);
 	}
 	if (attach->attacher)
