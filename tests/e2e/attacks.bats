@@ -445,9 +445,10 @@ unlock_map() {
 	honest
 }
 
-@test "reader is killed again and again: another one takes its place, names are found" {
+@test "reader is killed or stopped again and again: another one takes its place, names are found" {
 	setup_folder
 	bomb plain plain.so
+	local signals=(KILL STOP)
 	killed=0 peak=0 reader_peak=0
 	"$GCPROF" record -v -F 999 --max-overhead 100 -- bash -c '
 		for i in $(seq 60); do "$PROGRAMS/mapper" -n . -k 3 -s 0.05 plain.so; done
@@ -458,7 +459,7 @@ unlock_map() {
 	while [ ! -e killed ] && is_running "$recorder"; do
 		see_memory "$recorder"
 		for reader in $(started_by "$recorder" gcprof-reader); do
-			kill -KILL "$reader" 2>/dev/null && killed=$((killed + 1))
+			kill -"${signals[killed % 2]}" "$reader" 2>/dev/null && killed=$((killed + 1))
 		done
 		sleep 0.02
 	done
@@ -488,15 +489,28 @@ find_reader() { # RECORDER
 	find_reader $recorder
 	# It gives everything up within its first moments.
 	wait_until grep -qE '^Seccomp:[[:space:]]+2$' "/proc/$reader/status"
-	kill -STOP "$reader"
+	kill -STOP $recorder # it would replace a reader that is stopped
 	cat "/proc/$reader/status" "/proc/$reader/limits"
 	for set in Inh Prm Eff Bnd Amb; do
 		grep -qE "^Cap$set:[[:space:]]+0+\$" "/proc/$reader/status"
 	done
 	grep -qE '^Seccomp:[[:space:]]+2$' "/proc/$reader/status"
 	grep -qE '^NoNewPrivs:[[:space:]]+1$' "/proc/$reader/status"
-	grep -qE '^Uid:([[:space:]]+65534){4}$' "/proc/$reader/status"
-	grep -qE '^Gid:([[:space:]]+65534){4}$' "/proc/$reader/status"
+	# A user of its own, whom no file and no other process belongs to.
+	user=$(awk '/^Uid:/ {print $2}' "/proc/$reader/status")
+	[ "$user" -ge 1879048192 ] && [ "$user" -le 2147483647 ]
+	grep -qE "^Uid:([[:space:]]+$user){4}\$" "/proc/$reader/status"
+	grep -qE "^Gid:([[:space:]]+$user){4}\$" "/proc/$reader/status"
+	absent "" <(getent passwd "$user")
+	"$GCPROF" record --duration 20 -o other.data -- "$PROGRAMS/churn" --seconds 20 >out 2>other.log 3>&- &
+	other=$!
+	started+=("$other")
+	first=$reader
+	find_reader $other
+	wait_until grep -qE '^Seccomp:[[:space:]]+2$' "/proc/$reader/status"
+	[ "$(awk '/^Uid:/ {print $2}' "/proc/$reader/status")" != "$user" ]
+	kill -KILL $other
+	reader=$first
 	grep -qE '^Groups:[[:space:]]*$' "/proc/$reader/status"
 	same 'tracer and dumpable' "$(stat -c %u "/proc/$reader/environ")" 0
 	grep -E '^Max address space +[0-9]+ ' "/proc/$reader/limits"
@@ -519,7 +533,7 @@ find_reader() { # RECORDER
 		[ "$(readlink "/proc/$reader/ns/$name")" != "$(readlink "/proc/$recorder/ns/$name")" ]
 	done
 	same root "$(ls -A "/proc/$reader/root/")" ''
-	kill -CONT "$reader"
+	kill -CONT $recorder
 }
 
 # One of a recorder's readers has worked for so long.
@@ -557,9 +571,10 @@ has_busy_reader() { # RECORDER TICKS
 }
 
 # Whether a reader has given up what it could do harm with.
-confined() { # PID USER
-	[ "$(awk '/^(Uid|CapPrm|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$1/status" | xargs)" = \
-		"$2 0000000000000000 0000000000000000 1 2" ]
+confined() { # PID USER_FROM
+	local user rest
+	read -r user rest < <(awk '/^(Uid|CapPrm|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$1/status" | xargs)
+	[ "$user" -ge "$2" ] && [ "$rest" = '0000000000000000 0000000000000000 1 2' ]
 }
 
 has_confined_reader() { # PID USER
@@ -584,7 +599,7 @@ has_confined_reader() { # PID USER
 	kill -KILL $recorder
 	cp "$GCPROF" gcprof
 	chmod 644 gcprof.data
-	for user in 65534 $ATTACKER; do
+	for user in 1879048192 $ATTACKER; do
 		as=()
 		[ "$user" != "$ATTACKER" ] || as=("${AS_ATTACKER[@]}")
 		peak=0 reader_peak=0

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,7 +84,6 @@ static pid_t find_child(void)
 	return (pid_t)strtol(text, NULL, 10);
 }
 
-/* A process that does nothing, however long: it is stopped, as by a file system that hangs. */
 /* Asks for a name in the code that a process has made, whose jitdump file stays open. */
 static void ask_code(uint64_t process)
 {
@@ -201,7 +201,7 @@ TEST(a_process_sees_the_memory_of_one_users_programs_only)
 	close(file);
 }
 
-TEST(what_hangs_is_left_behind_and_the_next_is_done)
+TEST(a_stopped_process_is_replaced)
 {
 	pid_t child;
 
@@ -209,6 +209,42 @@ TEST(what_hangs_is_left_behind_and_the_next_is_done)
 	CHECK_EQ(ask_rows().err, 0);
 	child = find_child();
 	CHECK(child > 0 && !kill(child, SIGSTOP));
+	CHECK_EQ(ask_rows().err, 0);
+	CHECK_EQ(worker_deaths(worker), 1);
+	worker_free(worker);
+	close(file);
+}
+
+/* Keeps a process from doing anything, as a file system that hangs. */
+static void hang(pid_t pid)
+{
+	int ends[2];
+	char byte;
+
+	CHECK(!pipe(ends));
+	if (!fork()) {
+		bool caught = !ptrace(PTRACE_SEIZE, pid, NULL, NULL) &&
+			      !ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) &&
+			      waitpid(pid, NULL, __WALL) == pid;
+
+		(void)!write(ends[1], "", caught);
+		pause();
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 1)
+		test_skip("processes cannot be traced here");
+	close(ends[0]);
+}
+
+TEST(what_hangs_is_left_behind_and_the_next_is_done)
+{
+	pid_t child;
+
+	begin();
+	CHECK_EQ(ask_rows().err, 0);
+	child = find_child();
+	CHECK(child > 0);
+	hang(child);
 	CHECK_EQ(ask(READ_ROWS, 60 * SECOND_NS, SECOND_NS / 5, ROWS_ANSWER_MAX).err, -ETIME);
 	CHECK_EQ(worker_deaths(worker), 1);
 	CHECK_EQ(ask_rows().err, 0);

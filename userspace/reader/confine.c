@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -27,20 +28,28 @@
 
 #include "protocol.h"
 
-#define NOBODY          65534
+#define NOBODY          65534                 /* the overflow user */
 #define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* private data */
 #define FILE_BYTES_MAX  (UINT64_C(16) << 30)  /* written, if it may write */
 #define SPACE_BYTES_MAX (UINT64_C(8) << 30)   /* address space, mapped files included */
 
-/* Becomes the user nobody, if allowed. */
+static int become(uid_t user)
+{
+	return setresgid(user, user, user) || setresuid(user, user, user) ? -errno : 0;
+}
+
+/* Becomes the user that spawn.h has chosen, if allowed. A user namespace may lack that number. */
 static int change_user(void)
 {
+	const char *chosen = getenv(WORKER_UID);
+	int err;
+
 	if (geteuid())
 		return 0;
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
-		return errno == EPERM ? 0 : -errno;
-	return 0;
+	err = setgroups(0, NULL) ? -errno : become(chosen ? (uid_t)atol(chosen) : NOBODY);
+	if (err == -EINVAL)
+		err = become(NOBODY);
+	return err == -EPERM ? 0 : err;
 }
 
 /* Enters an empty root directory. The new user namespace grants the right to create one. */

@@ -4,9 +4,10 @@
 #define GCPROF_READER_CONFINE_H
 
 /*
- * Permanently becomes the user nobody without capabilities, with limits, behind a filter that
- * leaves only the system calls needed for reading. Where the kernel allows, it also enters
- * namespaces of its own with an empty root directory. 0, or a negative errno: then read nothing.
+ * Permanently becomes a user that no other process has (spawn.h), without capabilities, with
+ * limits, behind a filter that leaves only the system calls needed for reading. Where the kernel
+ * allows, it also enters namespaces of its own with an empty root directory. 0, or a negative
+ * errno: then read nothing.
  */
 int confine(void);
 

@@ -21,7 +21,9 @@
 #define WORKER_ROWS     "gcprof-rows"
 #define WORKER_USER     "gcprof-user"
 
-#define WORKER_NICE "GCPROF_NICE" /* its whole environment: its nice value */
+/* Its whole environment: the user that a reader becomes, and its nice value. */
+#define WORKER_UID  "GCPROF_UID"
+#define WORKER_NICE "GCPROF_NICE"
 
 #define WORKER_SOCKET      0          /* the worker's descriptor */
 #define WORKER_MESSAGE_MAX (60 << 10) /* bytes per message */

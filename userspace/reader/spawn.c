@@ -2,17 +2,24 @@
 /* spawn.c: executes this program afresh without waiting for the new process. */
 #include "spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../util/priority.h"
 #include "protocol.h"
+
+#define USERS_FIRST 1879048192u
+#define USERS       268435456u
+#define PIDS        (1u << 22) /* more than any process number */
 
 /* errno belongs to the parent's thread, which runs concurrently. */
 static inline __attribute__((always_inline)) long call(long number, long a, long b, long c)
@@ -42,15 +49,52 @@ __attribute__((no_sanitize("address"), no_sanitize("undefined"))) static int bec
 	return 1;
 }
 
+/* Has a process this user? */
+static bool is_used(uid_t user)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	struct stat status;
+	bool used = false;
+
+	while (processes && !used && (entry = readdir(processes)))
+		used = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		       !fstatat(dirfd(processes), entry->d_name, &status, 0) &&
+		       status.st_uid == user;
+	if (processes)
+		closedir(processes);
+	return used;
+}
+
+static uid_t reader_user;
+
+/* Two recorders have different numbers, unless these are of two pid namespaces. */
+static void choose_user(void)
+{
+	reader_user = USERS_FIRST + (uid_t)getpid() % PIDS;
+	for (uid_t round = 1; round < USERS / PIDS && is_used(reader_user); round++)
+		reader_user += PIDS;
+}
+
+uid_t spawn_reader_user(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, choose_user);
+	return reader_user;
+}
+
 pid_t spawn_start(struct spawn *spawn, const char *role, int socket, bool hurried)
 {
 	sigset_t all, before;
 	pid_t pid;
 
 	spawn_wait(spawn);
+	snprintf(spawn->user, sizeof(spawn->user), WORKER_UID "=%u", (unsigned)spawn_reader_user());
 	snprintf(spawn->nice, sizeof(spawn->nice), WORKER_NICE "=%d", priority_usual());
 	spawn->arguments[0] = (char *)(uintptr_t)role;
-	spawn->environment[0] = hurried ? NULL : spawn->nice;
+	spawn->environment[0] = spawn->user;
+	spawn->environment[1] = hurried ? NULL : spawn->nice;
 	spawn->socket = socket;
 	atomic_store(&spawn->shares, 1);
 	/* No handler may run there. Signals for the recorder's group (Ctrl-C) must not reach it. */

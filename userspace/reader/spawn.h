@@ -14,7 +14,7 @@
 /* The parent's memory that the process uses until it executes. */
 struct spawn {
 	_Alignas(16) char stack[4096];
-	char nice[32], *arguments[2], *environment[2];
+	char user[32], nice[32], *arguments[2], *environment[3];
 	int socket;
 	atomic_int shares; /* cleared by the kernel when it is no longer used */
 };
@@ -24,6 +24,12 @@ struct spawn {
  * nice value. If the exec fails, its socket is closed. Returns its pid or a negative errno.
  */
 pid_t spawn_start(struct spawn *spawn, const char *role, int socket, bool hurried);
+
+/*
+ * The user that the readers of this process become: one of 1879048192 to 2147483647, which no
+ * system gives to users or containers, and which no running process has. For root.
+ */
+uid_t spawn_reader_user(void);
 
 /* Waits until `spawn` may be freed; a short time if the process was killed. */
 void spawn_wait(const struct spawn *spawn);

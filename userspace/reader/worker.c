@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* worker.c: a process that serves one request after the other, and may die or hang. */
 /*
- * A process may die because of earlier work (its memory was full, or it was killed from outside). A
- * request that ended a process is therefore retried in a fresh one. If that ends, too, the request
- * is at fault.
+ * A process may die because of earlier work (its memory was full), or be killed or stopped from
+ * outside. A request that ended a process is therefore retried in a fresh one. If that ends, too,
+ * the request is at fault.
  */
 #include "worker.h"
 
@@ -51,6 +51,7 @@ struct order {
 struct worker {
 	const char *role;
 	bool wakes;
+	bool replaced;       /* if it is stopped: it holds nothing that another one would miss */
 	worker_lends *lends; /* NULL: no rights needed */
 	pid_t pid;           /* 0: no process */
 	int socket;
@@ -245,6 +246,7 @@ int worker_create(const char *role, bool wakes, struct worker **out)
 		return -ENOMEM;
 	worker->role = role;
 	worker->wakes = wakes;
+	worker->replaced = !strcmp(role, WORKER_READER);
 	worker->fd = -1;
 	pthread_mutex_lock(&workers.lock);
 	worker->next = workers.first;
@@ -382,11 +384,20 @@ static bool was_killed(pid_t pid)
 	return info.si_code == CLD_KILLED && info.si_status == SIGKILL;
 }
 
-/* The process is gone or sent garbage: retries the request in another one, if that may help. */
-static enum worker_state lost(struct worker *worker, int err, struct worker_answer *out)
+/* Is it stopped, by a signal from outside? */
+static bool was_stopped(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) && info.si_pid;
+}
+
+/* The process is gone, stopped or sent garbage: retries the request in another one, if that may
+ * help. */
+static enum worker_state lost(struct worker *worker, int err, bool killed,
+			      struct worker_answer *out)
 {
 	struct order *order = &worker->order;
-	bool killed = was_killed(worker->pid);
 
 	worker->deaths++;
 	end_process(worker);
@@ -431,9 +442,9 @@ static enum worker_state take(struct worker *worker, struct worker_answer *out)
 	if (n == -EAGAIN || n == -EINTR)
 		return WORKER_IDLE;
 	if (n <= 0)
-		return lost(worker, -EPIPE, out);
+		return lost(worker, -EPIPE, was_killed(worker->pid), out);
 	if (n < (ssize_t)sizeof(reply) || worker->answer.size + size > worker->order.answer_max)
-		return lost(worker, -EBADMSG, out);
+		return lost(worker, -EBADMSG, was_killed(worker->pid), out);
 	if (reply.flags & WORKER_ASKS) {
 		*out = (struct worker_answer){.data = data, .size = size, .fd = -1};
 		return WORKER_QUESTION;
@@ -464,6 +475,8 @@ enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
 		return WORKER_IDLE;
 	do {
 		state = take(worker, out);
+		if (state == WORKER_IDLE && worker->replaced && was_stopped(worker->pid))
+			state = lost(worker, -EPIPE, true, out);
 		if (state == WORKER_ANSWERED)
 			return state;
 		/* Endless messages, including questions, must not outlast the limit. */
