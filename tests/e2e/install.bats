@@ -80,6 +80,9 @@ make_in_root() {
 		for option in $(grep -o ' --[a-z-]*' "$unit"); do
 			root/usr/bin/gcprof record --help | grep -qw -e "$option"
 		done
+		for limit in MemoryMax ProtectSystem=strict SystemCallFilter=@system-service NoNewPrivileges=yes; do
+			grep -q "^$limit" "$unit"
+		done
 		sed "s|/usr/bin/gcprof|$PWD/root&|" "$unit" >"$(basename "$unit")"
 		[ ! -x "$(command -v systemd-analyze)" ] ||
 			systemd-analyze verify --man=no "$PWD/$(basename "$unit")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# invoker.bats: what a user may try who has root run gcprof. Names as in faults.bats: "attack: what happens".
+# invoker.bats: what users may try against root's gcprof, or by way of it. Names as in faults.bats: "attack: what happens".
 # Parallel: no other recorder matters.
 
 load common
@@ -13,6 +13,7 @@ setup() {
 	need_root
 	[ -x "$GCPROF" ] || return 1
 	cd "$BATS_TEST_TMPDIR" || return 1
+	started=()
 	mkdir roots mine
 	chown $USER_ID:$USER_ID mine
 	chmod 755 . roots
@@ -27,6 +28,7 @@ setup() {
 }
 
 teardown() {
+	end_started
 	[ -z "${RUNNING:-}" ] || kill -KILL "$RUNNING" 2>/dev/null || true
 	[ -z "${java:-}" ] || kill -KILL "$java" 2>/dev/null || true
 	[ -z "${classes:-}" ] || rm -r "$classes"
@@ -238,6 +240,98 @@ is_gone() { # PID
 	[ -e linked ]
 	rm roots/data
 	unharmed
+}
+
+BY_SUDO=(env "SUDO_UID=$USER_ID" "SUDO_GID=$USER_ID" "$GCPROF")
+
+is_recording() { # RECORDER NAME
+	pgrep -P "$1" -x "$2" >/dev/null
+}
+
+has_said() { # PATTERN COUNT
+	[ "$(grep -c "$1" record.log)" -ge "$2" ]
+}
+
+@test "a process of another user that pretends to be a recorder: not shown, and the true one is found" {
+	local escape
+	escape=$(printf 'x\e]0;painted\a.data')
+	gcc -x c -o gcprof - <<-END
+		#include <signal.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			sigset_t set;
+			sigemptyset(&set);
+			sigaddset(&set, SIGRTMIN);
+			sigaddset(&set, SIGRTMIN + 1);
+			sigaddset(&set, SIGUSR2);
+			sigprocmask(SIG_BLOCK, &set, 0);
+			for (;;) pause();
+		}
+	END
+	chmod -R a+rX .
+	for user in 65534 $USER_ID; do
+		setpriv --reuid=$user --regid=$user --clear-groups ./gcprof "$escape" record 3>&- &
+		started+=($!)
+	done
+	impostor=$!
+	wait_until grep -q '^gcprof$' "/proc/$impostor/comm"
+	run sudo_gcprof pause
+	same status "$status" 1
+	same message "$output" 'gcprof: error: no gcprof record is running'
+	run "$GCPROF" pause "$impostor"
+	same message "$output" "gcprof: error: process $impostor: not a gcprof record"
+	"${BY_SUDO[@]}" record --keep 10s -o mine/a.data -- /bin/sleep 60 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until is_recording "$recorder" sleep
+	sudo_gcprof pause
+	wait_until has_said '^gcprof: paused' 1
+	sudo_gcprof resume
+	wait_until has_said '^gcprof: resumed' 1
+	sudo_gcprof snapshot
+	wait_until has_said 'a-0001.data has the last' 1
+	# With another one a message lists both, escaped.
+	"${BY_SUDO[@]}" record -o "mine/$escape" -- /bin/sleep 60 >out 2>second.log 3>&- &
+	second=$!
+	started+=("$second")
+	wait_until is_recording "$second" sleep
+	run sudo_gcprof resume
+	same status "$status" 1
+	cat -v <<<"$output"
+	same lines "$(grep -c "^gcprof: \($recorder\|$second\): .*gcprof record " <<<"$output")" 2
+	same 'lines in total' "$(wc -l <<<"$output")" 3
+	same 'control characters' "$(tr -d '\n' <<<"$output" | tr -dc '[:cntrl:]')" ''
+	# The other does not take a signal that would end it.
+	run sudo_gcprof snapshot "$second"
+	same message "$output" "gcprof: error: process $second: not a gcprof record --keep"
+	kill -0 "$second"
+}
+
+@test "pause, resume and snapshot of a recorder of root's own by a sudo user: refused, root may use those of a sudo user" {
+	"$GCPROF" record --keep 10s -o a.data -- /bin/sleep 10 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until is_recording "$recorder" sleep
+	program=$(pgrep -P "$recorder" -x sleep)
+	for verb in pause resume snapshot; do
+		run sudo_gcprof $verb "$recorder"
+		same status "$status" 1
+		grep -q 'another user had it started, and only root may use it' <<<"$output"
+		run sudo_gcprof $verb "$program"
+		same status "$status" 1
+		run sudo_gcprof $verb
+		same status "$status" 1
+	done
+	wait "$recorder"
+	absent paused record.log
+	absent a-0002.data record.log
+	"${BY_SUDO[@]}" record -o mine/b.data -- /bin/sleep 60 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until is_recording "$recorder" sleep
+	"$GCPROF" pause "$recorder"
+	wait_until has_said '^gcprof: paused' 1
 }
 
 @test "--cgroup and a command below a directory that the user may not search: as if they were not there" {
