@@ -301,13 +301,13 @@ _Static_assert(sizeof(struct event_leave) == 40, "contract 2");
 _Static_assert(sizeof(struct event_fault) == 64, "contract 2");
 _Static_assert(sizeof(struct event_usage) == 160, "contract 2");
 _Static_assert(sizeof(struct event_fork) == 64, "contract 2");
-_Static_assert(sizeof(struct event_exec) == 40, "contract 2");
+_Static_assert(sizeof(struct event_exec) == 48, "contract 2");
 _Static_assert(sizeof(struct event_exit) == 40, "contract 2");
 _Static_assert(sizeof(struct event_oom) == 32, "contract 2");
 _Static_assert(sizeof(struct event_comm) == 48, "contract 2");
 _Static_assert(sizeof(struct event_title) == 288, "contract 2");
 _Static_assert(sizeof(struct event_mmap) == 80, "contract 2");
-_Static_assert(sizeof(struct event_task) == 64, "contract 2");
+_Static_assert(sizeof(struct event_task) == 72, "contract 2");
 #endif
 
 #endif

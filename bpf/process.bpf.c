@@ -61,7 +61,7 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 	event->child_ns_pid = task_ns_id(leader);
 	event->child_ns_tid = task_ns_id(child);
 	event->child_proc_pid = task_proc_id(leader);
-	event->reserved = 0;
+	event->user = task_user(child);
 	emit_submit(event, &ring_process);
 }
 
@@ -170,6 +170,8 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 			? 0
 			: scratch_string(scratch, binary->filename, 0);
 	event->name_size = bytes < 0 ? 0 : bytes;
+	event->user = task_user(bpf_get_current_task_btf());
+	event->reserved = 0;
 	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
 	title_emit(state, now);
 }

@@ -24,7 +24,7 @@ struct event_fork {
 	uint32_t kind;          /* enum fork_kind */
 	uint32_t child_ns_pid, child_ns_tid;
 	uint32_t child_proc_pid;
-	uint32_t reserved;
+	uint32_t user; /* of the child, as in event_task */
 };
 
 struct event_task {
@@ -32,14 +32,17 @@ struct event_task {
 	uint32_t ns_pid, ns_tid;
 	uint32_t proc_pid;
 	uint32_t kernel; /* 1: a kernel thread */
-	char name[16];   /* padded with zeroes */
+	uint32_t user;   /* real user id, in the initial user namespace */
+	uint32_t reserved;
+	char name[16]; /* padded with zeroes */
 };
 
 struct event_exec {
 	struct event_header header; /* time: the old program is gone, the new one not yet mapped */
 	uint32_t old_tid;           /* the thread that called exec; it is now the group leader */
 	uint32_t name_size;
-	/* tail: the path as given to exec, padded to 8 bytes */
+	uint32_t user, reserved; /* as in event_task */
+				 /* tail: the path as given to exec, padded to 8 bytes */
 };
 
 struct event_exit {

@@ -43,6 +43,12 @@ static __always_inline uint32_t task_proc_id(struct task_struct *task)
 	return (uint64_t)upid.ns == recorder_namespace ? upid.nr : 0;
 }
 
+/* The user who started it, whatever rights its file gave it. */
+static __always_inline uint32_t task_user(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, real_cred, uid.val);
+}
+
 /* Remembers the recorder's pid namespace; the current thread is the recorder. */
 static __always_inline void recorder_remember(void)
 {
@@ -184,6 +190,8 @@ static __always_inline void task_emit(struct task_struct *task, const struct tas
 	event->ns_tid = task_ns_id(task);
 	event->proc_pid = task_proc_id(leader);
 	event->kernel = !!(task->flags & PF_KTHREAD);
+	event->user = task_user(task);
+	event->reserved = 0;
 	__builtin_memset(event->name, 0, sizeof(event->name));
 	bpf_probe_read_kernel_str(event->name, sizeof(event->name), task->comm);
 	emit_submit(event, &ring_process);

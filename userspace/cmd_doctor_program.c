@@ -199,7 +199,7 @@ static void add_library(void *context, const char *path, int fd)
 {
 	struct preview *preview = context;
 
-	add(preview, path, files_read(preview->files, fd), NULL);
+	add(preview, path, files_read(preview->files, fd, geteuid()), NULL);
 }
 
 static int preview_command(struct preview *preview, const char *command)
@@ -230,7 +230,7 @@ static void meet(void *context, struct event_mmap *event, const char *path)
 	struct preview *preview = context;
 
 	if (event->inode)
-		files_map(preview->files, event, path);
+		files_map(preview->files, event, path, geteuid());
 }
 
 static bool is_known(const struct preview *preview, const char *path)

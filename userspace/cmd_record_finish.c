@@ -58,6 +58,7 @@ static void finish_profile(struct recording *recording, uint64_t end)
 	recording_step(recording, "the last events are written");
 	err = err ? err : store_symbolize_all(recording->store, patience->names_ns);
 	err = err ? err : counters_put_losses(recording->counters, clock_now());
+	err = err ? err : facts_put_refused(recording->writer);
 	recording_step(recording, "functions are named");
 	err = err ? err : recording_put_why(recording);
 	err = err ? err : recording_put_user(recording);
@@ -321,6 +322,7 @@ static void print_summary(struct recording *recording, uint64_t end, double own_
 	bool usual = strcmp(output, OUTPUT_DEFAULT) == 0;
 	bool others;
 	uint64_t lost = report_losses(recording, &others);
+	char refused[REFUSED_TEXT];
 	uint64_t recorded = recording_recorded(recording, end);
 	char streams[256], size[32], files[48] = "", losses[64] = "nothing lost", pauses[48] = "";
 
@@ -335,6 +337,12 @@ static void print_summary(struct recording *recording, uint64_t end, double own_
 		snprintf(files, sizeof(files), "%u files, the last is ",
 			 recording->rotation.number);
 	report_none(recording);
+	facts_describe_refused(refused);
+	if (refused[0])
+		log_warning(
+			"files, mappings or names of programs were left out, because their user "
+			"had more than a fair share of the recorder (%s); other users' were not",
+			refused);
 	report_overhead(recording, end);
 	report_cost(recording, end, own_ns);
 	if (recording->paused || recording->paused_ns)

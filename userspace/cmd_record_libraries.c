@@ -45,7 +45,7 @@ static void read_library(void *context, const char *path, int fd)
 {
 	struct library_search *search = context;
 	const struct library library = {strdup(path), fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-	const struct file *file = files_read(search->files, fd);
+	const struct file *file = files_read(search->files, fd, geteuid());
 
 	if (file) {
 		unwinder_expect(search->unwinder, file->id);

@@ -245,7 +245,7 @@ static void search_file(void *context, const char *path, int fd)
 	const struct probe_target first = {recording->first.process,
 					   (uint32_t)target_pid(recording->target), true};
 	const struct probe_target target = search->everywhere ? (struct probe_target){0} : first;
-	struct file *file = files_read(recording->files, fd);
+	struct file *file = files_read(recording->files, fd, geteuid());
 	struct problem problem = {""};
 	const struct runtime *runtime;
 	bool copied;

@@ -9,6 +9,10 @@ READER_MIB=512 # and the reader
 END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; see patience()
 TURN_MS=${TURN_MS:-50} # of the main loop
 BLAME='reader|refused|too |damaged|no unwind rows|no function names' # one of these words says what is wrong with a file
+# Sanitizers take several times the memory and the time.
+if grep -qs fsanitize "$BUILD/flags"; then
+	GCPROF_MIB=$((GCPROF_MIB * 8)) READER_MIB=$((READER_MIB * 4)) END_S=$((END_S * 10)) TURN_MS=$((TURN_MS * 20))
+fi
 export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS BLAME
 
 # Compiles the programs into a folder that the attacker may use.
@@ -21,7 +25,7 @@ build_attacks() { # FOLDER
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static "$from/linker.c" -o "$1/linker" || return 1
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static -no-pie -Wl,--section-start=.block=0x20000000 \
 		"$from/becomes.c" -o "$1/becomes" || return 1
-	cp "$WORKLOADS/churn" "$1/churn"
+	cp "$WORKLOADS/churn" "$from/functions.py" "$1"
 }
 
 # Begins a command of the attacker.

@@ -84,7 +84,7 @@ static void meet(void *context, struct event_mmap *event, const char *path)
 	(void)context;
 	event->header.process = 77;
 	if (event->inode)
-		files_map(files, event, path);
+		files_map(files, event, path, 0);
 }
 
 static void begin(const struct control_options *options)

@@ -6,13 +6,14 @@
 #include <errno.h>
 
 static size_t used;
+static struct names_share share = {.total = &used};
 
 static int set(struct names **names, uint64_t number, uint64_t line)
 {
 	const struct name_key key = {NAME_CODE, number};
 	const struct name name = {"a name", "a file", 6, 6, line};
 
-	return names_set(names, &used, key, &name);
+	return names_set(names, &share, key, &name);
 }
 
 /* The line of a function; 0: it has no name. */

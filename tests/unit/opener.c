@@ -279,7 +279,9 @@ static int open_debug(struct opener *opener, int program, enum debug_kind kind, 
 	struct opener_result result = {.err = 1};
 
 	snprintf(wanted.name, sizeof(wanted.name), "%s", name);
-	CHECK_EQ(opener_debug(opener, 0, program, &wanted, keep_result, &result), 0);
+	CHECK_EQ(opener_debug(opener, &(struct opener_who){0}, program, &wanted, keep_result,
+			      &result),
+		 0);
 	CHECK(opener_settle(opener, UINT64_C(10000000000)));
 	return result.err ? result.err : result.fd;
 }

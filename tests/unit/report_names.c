@@ -145,38 +145,53 @@ TEST(names_come_from_debug_files)
 	rig_leave();
 }
 
-TEST(a_file_without_a_build_id_names_functions_as_long_as_it_is_unchanged)
+/* A module as the recorder defines it, from a file in this folder. */
+static uint64_t add_file(struct synthetic *synthetic, const char *name)
 {
+	unsigned char id[BUILD_ID_MAX];
+	char path[4096];
+	struct stat st;
+	int fd = open(name, O_RDONLY | O_CLOEXEC), size = build_id_read(fd, id);
+
+	CHECK(fd >= 0 && !fstat(fd, &st) && realpath(name, path));
+	close(fd);
+	return profile_writer_file(
+		synthetic->writer,
+		&(struct module_file){
+			.path = path,
+			.build_id = {(const char *)id, size > 0 ? (size_t)size : 0},
+			.stamp = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				  file_stamp_time(st.st_ctim.tv_sec, (uint32_t)st.st_ctim.tv_nsec)},
+		});
+}
+
+/* Whoever makes a file chooses its build-id. */
+TEST(a_file_names_functions_as_long_as_it_is_unchanged_whatever_its_build_id)
+{
+	static const char *const ids[] = {"none", "0x0123456789abcdef"};
 	static const char *const after[] = {
 		":", "touch program",
 		"cp -p program copy && mv copy program", /* with the same size and st_mtim */
-		"gcc -g -O1 -Wl,--build-id=none -Dfind_me=no_name program.c -o program"};
+		"gcc -g -O1 -Wl,--build-id=%s -Dfind_me=no_name program.c -o program"};
 	struct synthetic synthetic;
 	struct model *model;
-	struct stat st;
+	char command[256];
 	uint64_t offset;
-	char path[4096];
 
-	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
+	for (size_t i = 0; i < 2 * sizeof(after) / sizeof(*after); i++) {
 		rig_enter();
 		rig_write("program.c", program);
-		rig_run("gcc -g -O1 -Wl,--build-id=none program.c -o program");
+		snprintf(command, sizeof(command),
+			 "gcc -g -O1 -Wl,--build-id=%s program.c -o program", ids[i % 2]);
+		rig_run(command);
 		offset = rig_offset("program", "find_me");
-		CHECK(!stat("program", &st) && realpath("program", path));
 		begin(&synthetic, host());
-		add_samples(
-			&synthetic,
-			profile_writer_file(
-				synthetic.writer, path,
-				&(struct file_stamp){st.st_ino, (uint64_t)st.st_size,
-						     file_stamp_time(st.st_ctim.tv_sec,
-								     (uint32_t)st.st_ctim.tv_nsec)},
-				NULL),
-			offset, 3);
-		rig_run(after[i]);
+		add_samples(&synthetic, add_file(&synthetic, "program"), offset, 3);
+		snprintf(command, sizeof(command), after[i / 2], ids[i % 2]);
+		rig_run(command);
 		model = end(&synthetic);
-		CHECK_EQ(count_called(model, "find_me"), !i);
-		CHECK_EQ(model->n_functions, i ? 3 : 1);
+		CHECK_EQ(count_called(model, "find_me"), i < 2);
+		CHECK_EQ(model->n_functions, i < 2 ? 1 : 3);
 		model_free(model);
 		rig_leave();
 	}

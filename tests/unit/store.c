@@ -500,7 +500,7 @@ TEST(frames_of_a_real_file_get_names)
 	map->protection = PROT_READ | PROT_EXEC;
 	map->name_size = (uint32_t)n;
 	memcpy(map + 1, path, (size_t)n);
-	CHECK(files_map(rig.files, map, path));
+	CHECK(files_map(rig.files, map, path, 0));
 	files_settle(rig.files, UINT64_C(10000000000));
 	CHECK_EQ(send_event(), 0);
 	send_ip(1, 100, (uintptr_t)store_create + 1);

@@ -61,10 +61,8 @@ static const char *const program[] = {
 /* A file that frames may lie in. */
 static struct symbol_file open_module(const char *path)
 {
-	return (struct symbol_file){.path = path,
-				    .build_id = (const unsigned char *)"",
-				    .fd = open(path, O_RDONLY | O_CLOEXEC),
-				    .debug_fd = -1};
+	return (struct symbol_file){
+		.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .debug_fd = -1};
 }
 
 static struct symbol_file files[3];
@@ -131,7 +129,6 @@ TEST(files_that_cannot_be_read_are_counted)
 	offset = make_modules();
 	text = open_module("program.c");
 	stale = open_module("other");
-	mapping.build_id = (const unsigned char *)"";
 	stale.build_id = (const unsigned char *)"12345678901234567890";
 	stale.build_id_size = 20;
 	for (uint64_t i = 1; i <= 12; i += 4) {
@@ -193,7 +190,6 @@ TEST(the_reader_has_no_rights)
 
 	if (geteuid())
 		test_skip("there is nothing to lose");
-	none.build_id = (const unsigned char *)"";
 	start();
 	/* An answer shows that it is past its start. */
 	CHECK_EQ(symbolizer_ask(symbolizer, &frame, &none), 0);

@@ -117,10 +117,11 @@ static void code_copy(struct code *copy, const struct code *code, char *path)
 	code_open(copy, path);
 }
 
-static uint32_t file_of(struct world *world, const struct code *code)
+/* As a process of this user maps it. */
+static uint32_t file_of(struct world *world, const struct code *code, uint32_t user)
 {
 	int fd = open(code->path, O_RDONLY | O_CLOEXEC);
-	const struct file *file = files_read(world->known.files, fd);
+	const struct file *file = files_read(world->known.files, fd, user);
 
 	CHECK(file);
 	close(fd);
@@ -129,7 +130,7 @@ static uint32_t file_of(struct world *world, const struct code *code)
 
 static struct unwind_module *module_of(struct world *world, const struct code *code)
 {
-	return unwind_modules_find(world->modules, file_of(world, code));
+	return unwind_modules_find(world->modules, file_of(world, code, 0));
 }
 
 /* A process has the same number everywhere. */
@@ -146,7 +147,7 @@ static void map_code(struct world *world, uint64_t time, uint32_t pid, const str
 					.end = address + code->size,
 					.offset = code->offset,
 					.time = time,
-					.file = file_of(world, code)};
+					.file = file_of(world, code, 0)};
 
 	CHECK_EQ(ahead_map(world->known.processes, process, &mapping), 0);
 	process->remapped = true;
@@ -504,7 +505,7 @@ TEST(where_there_is_no_room_what_is_unused_goes_first)
 	code_close(&linker);
 }
 
-/* The pages that a user's copy of a library gets where so many are left, and root's. */
+/* The pages that a user's library gets where so many are left, and root's. */
 static void share_pages(size_t left, const struct code *libc, uint32_t *user, uint32_t *root)
 {
 	char path[] = "/tmp/gcprof-share-XXXXXX";
@@ -515,13 +516,18 @@ static void share_pages(size_t left, const struct code *libc, uint32_t *user, ui
 	world_open(&world);
 	fill_pages(&world, left);
 	code_copy(&copy, libc, path);
-	CHECK_EQ(chown(path, 1001, 1001), 0);
-	module = module_of(&world, &copy);
+	module = unwind_modules_find(world.modules, file_of(&world, &copy, 1001));
 	CHECK(module);
 	*user = module->count;
 	module = module_of(&world, libc);
 	CHECK(module);
 	*root = module->count;
+	/* If others map it as well, it is not that user's alone. */
+	unwind_modules_sweep(world.modules, UINT64_MAX);
+	module = unwind_modules_find(world.modules, file_of(&world, &copy, 1001));
+	CHECK(module && module->count == *user);
+	module = module_of(&world, &copy);
+	CHECK(module && module->count);
 	unlink(path);
 	code_close(&copy);
 	world_close(&world);

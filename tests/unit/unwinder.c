@@ -42,7 +42,7 @@ static void all_close(struct all *all)
 static const struct file *read_file(struct all *all, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const struct file *file = files_read(all->known.files, fd);
+	const struct file *file = files_read(all->known.files, fd, 0);
 
 	CHECK(file && file->state == FILE_KNOWN);
 	close(fd);
@@ -138,7 +138,7 @@ TEST(files_may_be_forgotten_before_their_rows_are_made)
 		snprintf(path, sizeof(path), "%s/%u", name, i);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		CHECK(fd >= 0);
-		map(&all, 1, files_read(all.known.files, fd), HERE + i * SIZE);
+		map(&all, 1, files_read(all.known.files, fd, 0), HERE + i * SIZE);
 		close(fd);
 		unlink(path);
 		unwinder_flush(all.unwinder);

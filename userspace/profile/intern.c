@@ -5,8 +5,9 @@
 
 #include "intern.h"
 
-#define STRINGS_BUDGET (8u << 20) /* bytes */
-#define STRING_COST    64         /* in the map, for each string */
+#define STRING_COST 64 /* bytes in the map, for each string */
+
+size_t intern_budget = (size_t)8 << 20;
 
 int intern_init(struct intern *intern)
 {
@@ -64,7 +65,7 @@ uint64_t intern_string(struct intern *intern, const char *text, size_t size, boo
 {
 	uint64_t *slot;
 
-	if (intern->string_bytes > STRINGS_BUDGET && forget(&intern->strings, MAP_STRING_KEYS))
+	if (intern->string_bytes > intern_budget && forget(&intern->strings, MAP_STRING_KEYS))
 		intern->string_bytes = 0;
 	slot = map_put_string(intern->strings, text, size, added);
 	if (!slot)
@@ -76,16 +77,16 @@ uint64_t intern_string(struct intern *intern, const char *text, size_t size, boo
 	return *slot;
 }
 
-uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id, bool *added)
+uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes identity, bool *added)
 {
 	struct buffer key = {0};
 	uint64_t *slot = NULL;
 
-	if (intern->module_bytes > STRINGS_BUDGET && forget(&intern->modules, MAP_STRING_KEYS))
+	if (intern->module_bytes > intern_budget && forget(&intern->modules, MAP_STRING_KEYS))
 		intern->module_bytes = 0;
 	/* Separated by a zero byte, which paths cannot contain. */
 	if (!buffer_append(&key, path.data, path.size) && !buffer_append(&key, "", 1) &&
-	    !buffer_append(&key, build_id.data, build_id.size))
+	    !buffer_append(&key, identity.data, identity.size))
 		slot = map_put_string(intern->modules, key.data, key.size, added);
 	if (slot && *added) {
 		*slot = ++intern->last_module;

@@ -18,6 +18,9 @@ struct intern_frame {
 	enum record_kind kind;
 };
 
+/* Bytes of strings, and of modules, beyond which all are forgotten; tests change it. */
+extern size_t intern_budget;
+
 struct intern {
 	struct map *strings; /* not all: the oldest are forgotten */
 	struct map *modules;
@@ -41,7 +44,7 @@ void intern_finish(struct intern *intern);
  * kinds of frames share one count.
  */
 uint64_t intern_string(struct intern *intern, const char *text, size_t size, bool *added);
-uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes build_id,
+uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes identity,
 		       bool *added);
 uint64_t intern_native(struct intern *intern, uint64_t module, uint64_t offset, bool *added);
 uint64_t intern_kernel(struct intern *intern, uint64_t address, bool *added);

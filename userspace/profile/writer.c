@@ -369,11 +369,11 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 	return define(writer, record.module.id, added, &record);
 }
 
-uint64_t profile_writer_file(struct profile_writer *writer, const char *path,
-			     const struct file_stamp *stamp, const struct code_span *own)
+uint64_t profile_writer_file(struct profile_writer *writer, const struct module_file *file)
 {
+	const struct file_stamp *stamp = &file->stamp;
 	struct record record = {.kind = RECORD_module};
-	struct bytes name = {path, strlen(path)};
+	struct bytes name = {file->path, strlen(file->path)};
 	struct bytes identity = {(const char *)stamp, sizeof(*stamp)};
 	bool added = false;
 
@@ -381,11 +381,14 @@ uint64_t profile_writer_file(struct profile_writer *writer, const char *path,
 	if (!record.module.path)
 		return 0;
 	record.module.id = intern_module(&writer->intern, name, identity, &added);
+	record.module.build_id = file->build_id;
+	record.module.device = stamp->device;
 	record.module.inode = stamp->inode;
 	record.module.size = stamp->size;
 	record.module.changed = stamp->changed;
-	record.module.own = own ? own->offset : 0;
-	record.module.own_size = own ? own->size : 0;
+	record.module.user = UINT64_C(1) + file->user;
+	record.module.own = file->own.offset;
+	record.module.own_size = file->own.size;
 	return define(writer, record.module.id, added, &record);
 }
 

@@ -20,7 +20,7 @@ struct names_file {
 	const char *path; /* NULL: none */
 	const unsigned char *build_id;
 	size_t build_id_size;           /* at most BUILD_ID_MAX */
-	const struct file_stamp *stamp; /* of the file, if it has no build-id; NULL: not checked */
+	const struct file_stamp *stamp; /* of the file; NULL: unknown */
 	uid_t user;                     /* who chose the path; (uid_t)-1: unknown */
 };
 

@@ -43,6 +43,7 @@ struct order {
 	int fds[WORKER_FDS_MAX];
 	size_t n_fds;
 	uint64_t cpu_ns, wall_ns, answer_max;
+	uint32_t user;
 	uint64_t began, cpu_began; /* in this process */
 	unsigned tries;            /* number of processes that ended during it */
 	bool fresh;                /* it is the first request of its process */
@@ -62,6 +63,7 @@ struct worker {
 	struct buffer answer;
 	int fd; /* received with the answer, or -1 */
 	pid_t left[LEFT_MAX];
+	uint32_t left_by[LEFT_MAX]; /* the user of each one's request */
 	uint64_t ended_ns, deaths;
 	uint64_t children_ns; /* of ended processes: CPU time of their children */
 	struct spawn spawn;
@@ -115,17 +117,18 @@ static void order_clear(struct order *order)
 	order->n_fds = 0;
 }
 
-/* Reaps killed processes that have died; returns how many are left. */
-static size_t reap(struct worker *worker)
+/* Reaps killed processes that have died. May this user leave another one behind? */
+static bool reap(struct worker *worker, uint32_t user)
 {
-	size_t count = 0;
+	size_t room = LEFT_MAX, own = 0;
 
 	for (size_t i = 0; i < LEFT_MAX; i++) {
 		if (worker->left[i] && waitpid(worker->left[i], NULL, WNOHANG) != 0)
 			worker->left[i] = 0;
-		count += worker->left[i] != 0;
+		room -= worker->left[i] != 0;
+		own += worker->left[i] && worker->left_by[i] == user;
 	}
-	return count;
+	return own < room;
 }
 
 /* CPU time of a process not yet waited for. */
@@ -179,7 +182,7 @@ static int prepare(struct worker *worker, bool hurried)
 
 	if (worker->pid)
 		return 0;
-	if (reap(worker) == LEFT_MAX)
+	if (!reap(worker, worker->order.user))
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
@@ -226,9 +229,10 @@ static void end_process(struct worker *worker)
 		if (worker->left[i])
 			continue;
 		worker->left[i] = pid;
+		worker->left_by[i] = worker->order.user;
 		pid = 0;
 	}
-	reap(worker);
+	reap(worker, 0);
 }
 
 void worker_leave(struct worker *worker)
@@ -318,6 +322,7 @@ static int order_take(struct order *order, const struct worker_order *from)
 	order->cpu_ns = from->cpu_ns;
 	order->wall_ns = from->wall_ns;
 	order->answer_max = from->answer_max;
+	order->user = from->user;
 	order->tries = 0;
 	for (order->n_fds = 0; order->n_fds < from->n_fds; order->n_fds++) {
 		int fd = dup(from->fds[order->n_fds]);

@@ -4,7 +4,8 @@
  * A worker is this program, executed afresh: it shares no memory with its parent and gets only
  * descriptors. It starts with its first request. A request has limits on CPU time and wall time. A
  * worker that exceeds them is killed; one that does not even die, because a file system does not
- * answer, is left behind. The next request gets a new process.
+ * answer, is left behind. The next request gets a new process, unless too many of the same user's
+ * were left behind.
  *
  * Not thread-safe; each thread has its own workers. Only worker_wait() blocks.
  */
@@ -29,6 +30,7 @@ struct worker_order {
 	size_t n_fds;
 	uint64_t cpu_ns, wall_ns; /* limits */
 	size_t answer_max;        /* bytes */
+	uint32_t user;            /* for whom: nobody may leave all behind that may hang */
 };
 
 /* The end of a request, or a question. Valid until the next call for this worker. */

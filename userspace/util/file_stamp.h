@@ -7,7 +7,7 @@
 
 /* No user can set the time of a file's last change. */
 struct file_stamp {
-	uint64_t inode, size;
+	uint64_t device, inode, size;
 	uint64_t changed; /* st_ctim, ns since 1970; 0: unknown */
 };
 

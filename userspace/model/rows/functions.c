@@ -3,6 +3,7 @@
 #include "functions.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +25,11 @@ enum {
 struct builder {
 	struct world *world;
 	struct functions *functions; /* world->functions */
-	struct map *index;           /* runtime, module or file, name -> row */
+	struct map *index;           /* runtime, user, module or file, name -> row */
 };
 
-/* Distinguishes functions of the same name. Code made at run time has no module. */
+/* Distinguishes functions of the same name, as does the user whose process brought the module in:
+ * another one's may be another file at the same path. Code made at run time has no module. */
 static const char *place_of(const struct model_function *function)
 {
 	if (function->runtime == RUNTIME_MANAGED && function->file)
@@ -36,10 +38,11 @@ static const char *place_of(const struct model_function *function)
 }
 
 /* The row of a function, created if needed; -ENOMEM. */
-static int64_t find_row(struct builder *builder, const struct model_function *function)
+static int64_t find_row(struct builder *builder, const struct model_function *function,
+			uint64_t user)
 {
 	char key[KEY_MAX];
-	int size = snprintf(key, sizeof(key), "%d%c%s%c%s", function->runtime, 0,
+	int size = snprintf(key, sizeof(key), "%d %" PRIu64 "%c%s%c%s", function->runtime, user, 0,
 			    place_of(function), 0, function->name);
 	struct functions *functions = builder->functions;
 	bool added;
@@ -125,8 +128,10 @@ static const struct code_name *find_code(const struct world *world, const struct
 static int add_frame_row(struct builder *builder, struct frame *frame,
 			 const struct model_function *function)
 {
+	const struct module *module = dense_get(&builder->world->tree.modules, frame->module);
 	struct functions *functions = builder->functions;
-	int64_t row = function->name ? find_row(builder, function) : -ENOMEM;
+	int64_t row = function->name ? find_row(builder, function, module ? module->user : 0)
+				     : -ENOMEM;
 
 	if (row < 0 || array_reserve(&functions->of_frames, &functions->of_frames_capacity,
 				     functions->n_of_frames, sizeof(*functions->of_frames)) < 0)

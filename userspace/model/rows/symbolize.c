@@ -99,7 +99,7 @@ static int name_module(struct world *world, struct names_client *client,
 				   module->path,
 				   module->build_id,
 				   module->build_id_size,
-				   module->build_id_size ? NULL : &module->stamp,
+				   module->stamp.changed ? &module->stamp : NULL,
 				   model_user(world->model)};
 	places = calloc(n, sizeof(*places));
 	if (!places)

@@ -102,7 +102,9 @@ int tree_module(struct tree *tree, const struct record_module *record)
 					 strncmp(module->base, "libc-", 5) == 0 ||
 					 strncmp(module->base, "ld-linux", 8) == 0;
 	}
-	module->stamp = (struct file_stamp){record->inode, record->size, record->changed};
+	module->stamp =
+		(struct file_stamp){record->device, record->inode, record->size, record->changed};
+	module->user = record->user;
 	module->own = record->own;
 	module->own_size = record->own_size;
 	module->generated_by = record->process;

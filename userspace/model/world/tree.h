@@ -20,6 +20,7 @@ struct module {
 	const char *base;    /* after its last slash */
 	const unsigned char *build_id;
 	size_t build_id_size;
+	uint64_t user;           /* as in its record */
 	struct file_stamp stamp; /* changed is 0: unknown */
 	uint64_t own, own_size;  /* functions of a collector or provider */
 	uint64_t generated_by;   /* process that made the code at run time; 0: code from a file */

@@ -94,9 +94,12 @@ static void make_room(struct arrival *arrival)
 /* False: it cannot wait. */
 static bool wait(struct arrival *arrival, const struct event_mmap *event, uint64_t until)
 {
+	const struct process *process = processes_find(arrival->processes, event->header.process);
 	const struct waiting waiting = {*event, until};
 
-	return clock_now() < until && arrival->waiting.size < WAITING_MAX * sizeof(waiting) &&
+	arrival->waiters.most = WAITING_MAX;
+	return clock_now() < until &&
+	       quota_take(&arrival->waiters, process ? process->user : USER_UNKNOWN, 1) &&
 	       !buffer_append(&arrival->waiting, &waiting, sizeof(waiting));
 }
 
@@ -365,6 +368,7 @@ static void take_waiting(struct arrival *arrival, bool last)
 	const struct waiting *waiting = (const void *)buffer.data;
 
 	arrival->waiting = (struct buffer){0};
+	quota_clear(&arrival->waiters);
 	arrival->crowded = false;
 	for (size_t i = 0; i < buffer.size / sizeof(*waiting); i++) {
 		const struct event_mmap *event = &waiting[i].event;

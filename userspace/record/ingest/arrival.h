@@ -11,6 +11,7 @@
 #include "../target/control.h"
 #include "../unwind/unwinder.h"
 #include "../../util/problem.h"
+#include "../../util/quota.h"
 #include "flow.h"
 #include "text_copies.h"
 
@@ -28,6 +29,7 @@ struct arrival {
 	struct flow *flow; /* NULL: not created yet */
 	struct text_copies_asker asker;
 	struct buffer waiting; /* mappings of files that are not attached yet; to be freed */
+	struct quota waiters;  /* of these; to be freed */
 	uint64_t next_try;     /* ns */
 	bool crowded;          /* some wait for free probe locations */
 	uint64_t unprobed_ns; /* that programs ran before the probes of their files were attached */

@@ -77,6 +77,14 @@ static bool is_there(void *context, const struct process *process)
 	       (!pid || !kill((pid_t)pid, 0) || errno != ESRCH);
 }
 
+static uint32_t user_of(void *context, uint32_t proc_pid)
+{
+	const struct drain *drain = context;
+	const struct process *process = processes_at(drain->parts.processes, proc_pid, clock_now());
+
+	return process ? process->user : USER_UNKNOWN;
+}
+
 /* Are pids here those of the kernel side? The initial pid namespace has a fixed, well-known
  * inode. */
 static bool pids_are_initial(void)
@@ -102,9 +110,11 @@ static void map_file(void *context, const struct event_mmap *event, const char *
 		.time = event->header.time,
 	};
 
-	store_meet_mapping(drain->parts.store, event, path);
+	const uint32_t user = process ? process->user : USER_UNKNOWN;
+
+	store_meet_mapping(drain->parts.store, event, path, user);
 	if (event->inode)
-		mapping.file = files_map(drain->parts.files, event, path);
+		mapping.file = files_map(drain->parts.files, event, path, user);
 	else if (!strcmp(path, "[vdso]"))
 		mapping.file = FILE_VDSO;
 	if (!process)
@@ -261,6 +271,7 @@ int drain_create(const struct drain_parts *parts, struct drain **out)
 		drain_free(drain);
 		return err;
 	}
+	opener_know_users(parts->opener, user_of, drain);
 	drain->next_second = clock_now() + SECOND_NS;
 	drain->names_gap = NAMES_NS;
 	drain->next_names = clock_now() + NAMES_NS;
@@ -521,7 +532,9 @@ void drain_free(struct drain *drain)
 	name_tables_free(drain->tables);
 	rings_free(drain->rings);
 	text_copies_leave(&drain->arrival.asker);
+	opener_know_users(drain->parts.opener, NULL, NULL);
 	buffer_free(&drain->arrival.waiting);
+	quota_free(&drain->arrival.waiters);
 	flow_free(drain->flow);
 	snapshots_free(drain->snapshots);
 	world_free(drain->world);

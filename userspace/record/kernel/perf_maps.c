@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_PAGES = 256 };
+/* Of each CPU's ring: a power of two, and fewer if there are many CPUs. */
+enum { RING_PAGES_MAX = 1024, RING_PAGES_MIN = 256, RING_PAGES_ALL = 4096 };
 enum { RECORDS_MAX = 512 }; /* per ring and call: some 7 ms */
 
 struct ring {
@@ -29,7 +30,7 @@ struct perf_maps {
 	struct ring *rings;
 	int *fds;
 	size_t count;
-	size_t page;
+	size_t page, pages; /* bytes; of a ring */
 	uint64_t lost, bad;
 	const struct perf_maps_visitor *visitor;
 	/* Records are copied here, because they may wrap around the end of the ring. */
@@ -76,7 +77,7 @@ static int ring_open(struct perf_maps *maps, pid_t pid, int cpu)
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
-	size_t bytes = (1 + RING_PAGES) * maps->page;
+	size_t bytes = (1 + maps->pages) * maps->page;
 	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	void *memory;
 
@@ -105,6 +106,9 @@ int perf_maps_open(pid_t pid, struct perf_maps **out, struct problem *problem)
 	if (!maps || cpus < 1)
 		goto out;
 	maps->page = (size_t)sysconf(_SC_PAGESIZE);
+	maps->pages = RING_PAGES_MAX;
+	while (maps->pages > RING_PAGES_MIN && maps->pages * (size_t)cpus > RING_PAGES_ALL)
+		maps->pages /= 2;
 	maps->rings = calloc((size_t)cpus, sizeof(maps->rings[0]));
 	maps->fds = calloc((size_t)cpus, sizeof(maps->fds[0]));
 	if (!maps->rings || !maps->fds)
@@ -188,7 +192,7 @@ static void record_handle(struct perf_maps *maps, size_t size)
 
 static void ring_copy(struct perf_maps *maps, const struct ring *ring, uint64_t at, size_t size)
 {
-	size_t bytes = RING_PAGES * maps->page;
+	size_t bytes = maps->pages * maps->page;
 	size_t start = at & (bytes - 1);
 	size_t first = size < bytes - start ? size : bytes - start;
 
@@ -255,7 +259,7 @@ void perf_maps_free(struct perf_maps *maps)
 	if (!maps)
 		return;
 	for (size_t i = 0; i < maps->count; i++) {
-		munmap(maps->rings[i].control, (1 + RING_PAGES) * maps->page);
+		munmap(maps->rings[i].control, (1 + maps->pages) * maps->page);
 		close(maps->fds[i]);
 	}
 	free(maps->rings);

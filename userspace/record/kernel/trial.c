@@ -43,7 +43,7 @@ static bool try_probe(struct attach *probes, struct problem *problem)
 	}
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && !opener_create(true, &opener) && !files_create(opener, &files))
-		file = files_read(files, fd);
+		file = files_read(files, fd, geteuid());
 	if (fd >= 0)
 		close(fd);
 	if (file && file->state == FILE_KNOWN)

@@ -16,6 +16,8 @@
 #include "../machine/capabilities.h"
 #include "../machine/clock.h"
 #include "../../reader/worker.h"
+#include "../../util/quota.h"
+#include "../../util/turns.h"
 
 #define LIMIT_NS  UINT64_C(2000000000)  /* of a request */
 #define RECENT_NS UINT64_C(60000000000) /* more recent hangs shorten the limit */
@@ -27,6 +29,7 @@ enum {
 	ANSWER_MAX = 4096,
 	TURN_WAIT_MS = 1,  /* for a file system that answers at once */
 	HUNG_PIDS = 64,    /* remembered */
+	HANGS_MAX = 16,    /* users remembered */
 	TROUBLES_MAX = 16, /* waiting to be fetched */
 	TROUBLE_BYTES = 512,
 };
@@ -41,7 +44,7 @@ enum lane_kind {
 
 /* A waiting request. */
 struct pending {
-	struct pending *next;
+	struct turn turn;
 	uint32_t kind, pid;
 	opener_done *done;
 	void *context;
@@ -53,16 +56,27 @@ struct pending {
 
 struct lane {
 	struct worker *worker;
-	struct pending *first, **last;
-	uint64_t hang_ns; /* time of the last hang */
-	unsigned hangs;   /* less than RECENT_NS apart */
-	uint64_t limit;   /* of the current request, ns */
-	bool is_full;     /* the message that too many hang was given */
+	struct turns turns;      /* struct pending */
+	struct pending *current; /* being handled; NULL: none */
+	uint64_t began;          /* since then; ns */
+	uint64_t limit;          /* of the current request, ns */
+	bool is_full;            /* the message that too many hang was given */
+};
+
+/* A user whose requests hung. */
+struct hangs {
+	uint32_t user;
+	unsigned count; /* less than RECENT_NS apart */
+	uint64_t last;  /* time of the last one, ns */
 };
 
 struct opener {
 	struct lane lanes[LANES];
-	size_t waiting;
+	struct hangs hangs[HANGS_MAX];
+	size_t n_hangs; /* so far: the oldest entries are overwritten */
+	opener_user_of *user_of;
+	void *users;
+	struct quota waiting; /* requests */
 	uint64_t hung_devices[OPENER_HUNG_MAX];
 	uint32_t hung_pids[HUNG_PIDS];
 	size_t n_devices, n_pids; /* so far: the oldest entries are overwritten */
@@ -89,10 +103,10 @@ int opener_create(bool wakes, struct opener **out)
 
 	if (!opener)
 		return -ENOMEM;
+	opener->waiting.most = QUEUE_MAX;
 	for (int i = 0; i < LANES; i++) {
 		struct lane *lane = &opener->lanes[i];
 
-		lane->last = &lane->first;
 		if (worker_create(WORKER_OPENER, wakes, &lane->worker)) {
 			opener_free(opener);
 			return -ENOMEM;
@@ -101,6 +115,12 @@ int opener_create(bool wakes, struct opener **out)
 	}
 	*out = opener;
 	return 0;
+}
+
+void opener_know_users(struct opener *opener, opener_user_of *user_of, void *context)
+{
+	opener->user_of = user_of;
+	opener->users = context;
 }
 
 void opener_prepare(struct opener *opener)
@@ -139,6 +159,26 @@ static bool is_hung(const struct opener *opener, uint32_t pid)
 	return false;
 }
 
+static struct hangs *hangs_of(struct opener *opener, uint32_t user)
+{
+	for (size_t i = 0; i < HANGS_MAX; i++)
+		if (opener->hangs[i].count && opener->hangs[i].user == user)
+			return &opener->hangs[i];
+	return NULL;
+}
+
+static void count_hang(struct opener *opener, uint32_t user)
+{
+	struct hangs *hangs = hangs_of(opener, user);
+
+	if (!hangs) {
+		hangs = &opener->hangs[opener->n_hangs++ % HANGS_MAX];
+		*hangs = (struct hangs){.user = user};
+	}
+	hangs->count++;
+	hangs->last = clock_now();
+}
+
 /* The opener reported a device before it hung; otherwise it is unknown where it hangs. */
 static void note_hang(struct opener *opener, struct lane *lane, const struct pending *pending,
 		      const struct worker_answer *answer)
@@ -151,8 +191,7 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 		opener->hung_devices[opener->n_devices++ % OPENER_HUNG_MAX] = device;
 	else
 		opener->hung_pids[opener->n_pids++ % HUNG_PIDS] = pending->pid;
-	lane->hang_ns = clock_now();
-	lane->hangs++;
+	count_hang(opener, pending->turn.user);
 	if (lane == &opener->lanes[LANE_MEMORY])
 		complain(opener,
 			 "process %" PRIu32 ": %s not reached within %g s; it goes on as it did",
@@ -169,11 +208,13 @@ static void note_hang(struct opener *opener, struct lane *lane, const struct pen
 }
 
 /* A user who makes many requests hang must not delay all others for long. */
-static uint64_t limit_now(struct lane *lane)
+static uint64_t limit_of(struct opener *opener, uint32_t user)
 {
-	if (lane->hangs && clock_now() - lane->hang_ns > RECENT_NS)
-		lane->hangs = 0;
-	return LIMIT_NS / (1 + lane->hangs);
+	struct hangs *hangs = hangs_of(opener, user);
+
+	if (hangs && clock_now() - hangs->last > RECENT_NS)
+		hangs->count = 0;
+	return LIMIT_NS / (1 + (hangs ? hangs->count : 0));
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -187,31 +228,34 @@ static int begin(struct opener *opener, struct lane *lane, struct pending *pendi
 		.fds = &pending->fd,
 		.n_fds = pending->fd >= 0,
 		.answer_max = ANSWER_MAX,
+		.user = pending->turn.user,
 	};
 
+	lane->began = clock_now();
 	if (is_hung(opener, pending->pid))
 		return -ETIME;
 	memcpy(pending->data, opener->hung_devices, sizeof(opener->hung_devices));
-	order.wall_ns = order.cpu_ns = lane->limit = limit_now(lane);
+	order.wall_ns = order.cpu_ns = lane->limit = limit_of(opener, pending->turn.user);
 	return worker_start(lane->worker, &order);
 }
 
 static void pending_free(struct pending *pending)
 {
+	if (!pending)
+		return;
 	if (pending->fd >= 0)
 		close(pending->fd);
 	free(pending);
 }
 
-/* Removes the first request from the queue and delivers its result. */
+/* Delivers the result of the current request. */
 static void finish(struct opener *opener, struct lane *lane, struct opener_result *result)
 {
-	struct pending *pending = lane->first;
+	struct pending *pending = lane->current;
 
-	lane->first = pending->next;
-	if (!lane->first)
-		lane->last = &lane->first;
-	opener->waiting--;
+	lane->current = NULL;
+	turns_charge(&lane->turns, pending->turn.user, clock_now() - lane->began);
+	quota_return(&opener->waiting, pending->turn.user, 1);
 	result->pid = pending->pid;
 	pending->done(pending->context, result);
 	pending_free(pending);
@@ -224,10 +268,12 @@ static void fail(struct opener *opener, struct lane *lane, int err)
 	if (err == -EMFILE && !lane->is_full) {
 		lane->is_full = true;
 		complain(opener,
-			 "%s any more: too many processes wait for file systems that do "
-			 "not answer",
+			 "%s of user %" PRIu32
+			 " any more: too many processes wait for file systems "
+			 "that do not answer",
 			 lane == &opener->lanes[LANE_MEMORY] ? "programs are not asked for anything"
-							     : "files are not opened");
+							     : "files are not opened",
+			 lane->current->turn.user);
 	}
 	finish(opener, lane, &result);
 }
@@ -235,13 +281,13 @@ static void fail(struct opener *opener, struct lane *lane, int err)
 static void take(struct opener *opener, struct lane *lane, const struct worker_answer *answer)
 {
 	struct opener_result result = {.err = answer->err, .fd = answer->fd};
-	bool is_block = lane->first->kind == OPENER_MEMORY;
+	bool is_block = lane->current->kind == OPENER_MEMORY;
 	size_t size = is_block ? sizeof(result.block) : sizeof(result.file);
 
 	if (!result.err && (answer->size < size || (!is_block && answer->fd < 0)))
 		result.err = -EBADMSG;
 	if (answer->err == -ETIME)
-		note_hang(opener, lane, lane->first, answer);
+		note_hang(opener, lane, lane->current, answer);
 	if (result.err) {
 		if (answer->fd >= 0)
 			close(answer->fd);
@@ -260,11 +306,13 @@ static bool advance(struct opener *opener, struct lane *lane, bool wait)
 	struct worker_answer answer;
 	enum worker_state state;
 
-	if (!lane->first)
-		return false;
-	if (!worker_is_busy(lane->worker)) {
-		int err = begin(opener, lane, lane->first);
+	if (!lane->current) {
+		int err;
 
+		lane->current = (struct pending *)(void *)turns_take(&lane->turns);
+		if (!lane->current)
+			return false;
+		err = begin(opener, lane, lane->current);
 		if (err) {
 			fail(opener, lane, err);
 			return true;
@@ -281,7 +329,7 @@ void opener_turn(struct opener *opener)
 	uint64_t end = clock_now() + TURN_NS;
 	bool waited = false;
 
-	while (opener->waiting && clock_now() < end) {
+	while (opener->waiting.used && clock_now() < end) {
 		struct pollfd wake = {.fd = worker_wakeups(), .events = POLLIN};
 		bool moved = false;
 
@@ -298,15 +346,15 @@ bool opener_settle(struct opener *opener, uint64_t ns)
 {
 	uint64_t end = clock_now() + ns;
 
-	while (opener->waiting && clock_now() < end)
+	while (opener->waiting.used && clock_now() < end)
 		for (int i = 0; i < LANES; i++)
 			advance(opener, &opener->lanes[i], true);
-	return !opener->waiting;
+	return !opener->waiting.used;
 }
 
 size_t opener_waiting(const struct opener *opener)
 {
-	return opener->waiting;
+	return opener->waiting.used;
 }
 
 void opener_free(struct opener *opener)
@@ -317,9 +365,14 @@ void opener_free(struct opener *opener)
 		worker_free(opener->lanes[i].worker);
 		opener->lanes[i].worker = NULL;
 	}
-	for (int i = 0; i < LANES; i++)
-		while (opener->lanes[i].first)
-			fail(opener, &opener->lanes[i], -ECANCELED);
+	for (int i = 0; i < LANES; i++) {
+		struct lane *lane = &opener->lanes[i];
+
+		while (lane->current || (lane->current = (void *)turns_take(&lane->turns)))
+			fail(opener, lane, -ECANCELED);
+		turns_free(&lane->turns);
+	}
+	quota_free(&opener->waiting);
 	free(opener);
 }
 
@@ -332,10 +385,15 @@ static void drop(void *context, const struct opener_result *result)
 
 void opener_cancel(struct opener *opener, const void *context)
 {
-	for (int i = 0; i < LANES; i++)
-		for (struct pending *at = opener->lanes[i].first; at; at = at->next)
-			if (at->context == context)
-				at->done = drop;
+	for (int i = 0; i < LANES; i++) {
+		const struct lane *lane = &opener->lanes[i];
+
+		if (lane->current && lane->current->context == context)
+			lane->current->done = drop;
+		for (struct turn *at = NULL; (at = turns_next(&lane->turns, at));)
+			if (((struct pending *)(void *)at)->context == context)
+				((struct pending *)(void *)at)->done = drop;
+	}
 }
 
 /* --- requests of callers ------------------------------------------------------------------ */
@@ -348,7 +406,13 @@ struct order {
 	int fd;           /* borrowed; -1: none */
 	opener_done *done;
 	void *context;
+	const uint32_t *user; /* NULL: of the process */
 };
+
+static uint32_t user_of(const struct opener *opener, uint32_t pid)
+{
+	return opener->user_of && pid ? opener->user_of(opener->users, pid) : 0;
+}
 
 static struct pending *create(const struct order *order)
 {
@@ -372,25 +436,27 @@ static struct pending *create(const struct order *order)
 static int add(struct opener *opener, enum lane_kind kind, const struct order *order)
 {
 	struct lane *lane = &opener->lanes[kind];
+	uint32_t user = order->user ? *order->user : user_of(opener, order->pid);
 	struct pending *pending;
+	int err = -ENOMEM;
 
 	if (strlen(order->name) >= PATH_BYTES)
 		return -ENAMETOOLONG;
-	if (opener->waiting >= QUEUE_MAX)
+	if (!quota_take(&opener->waiting, user, 1))
 		return -ENOBUFS;
 	pending = create(order);
-	if (!pending)
-		return -ENOMEM;
-	if (order->fd >= 0 && pending->fd < 0) {
+	if (pending && order->fd >= 0 && pending->fd < 0)
+		err = -EMFILE;
+	else if (pending)
+		err = turns_put(&lane->turns, &pending->turn, user);
+	if (err) {
+		quota_return(&opener->waiting, user, 1);
 		pending_free(pending);
-		return -EMFILE;
+		return err;
 	}
-	*lane->last = pending;
-	lane->last = &pending->next;
-	opener->waiting++;
 	/* Sends it at once if it is its turn; a failure is reported at the next turn. */
-	if (lane->first == pending && !worker_is_busy(lane->worker))
-		(void)begin(opener, lane, pending);
+	if (!lane->current && lane->turns.waiting == 1 && !begin(opener, lane, pending))
+		lane->current = (struct pending *)(void *)turns_take(&lane->turns);
 	return 0;
 }
 
@@ -405,20 +471,21 @@ int opener_open(struct opener *opener, const struct module_place *place, opener_
 		.minor = place->minor,
 		.pid = place->pid,
 	};
-	const struct order order = {OPENER_MAPPED, place->pid, &wanted, sizeof(wanted),
-				    place->path,   -1,         done,    context};
+	const struct order order = {OPENER_MAPPED,  place->pid,  &wanted,
+				    sizeof(wanted), place->path, -1,
+				    done,           context,     &place->user};
 
 	return add(opener, LANE_FILES, &order);
 }
 
-int opener_debug(struct opener *opener, uint32_t pid, int program,
+int opener_debug(struct opener *opener, const struct opener_who *who, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context)
 {
-	const struct opener_debug debug = {.pid = pid, .wanted = *wanted};
+	const struct opener_debug debug = {.pid = who->pid, .wanted = *wanted};
 	char path[PATH_MAX] = "";
 	const char *name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path;
-	const struct order order = {OPENER_DEBUG, pid,     &debug, sizeof(debug),
-				    name,         program, done,   context};
+	const struct order order = {OPENER_DEBUG, who->pid, &debug,  sizeof(debug), name,
+				    program,      done,     context, &who->user};
 
 	return add(opener, LANE_FILES, &order);
 }
@@ -428,7 +495,7 @@ int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, voi
 	const struct opener_process wanted = {.pid = pid};
 	char name[CODE_OWNER_PATH];
 	const struct order order = {OPENER_TEMPORARY, pid, &wanted, sizeof(wanted), name, -1, done,
-				    context};
+				    context,          NULL};
 
 	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/root/tmp", pid);
 	return add(opener, LANE_FILES, &order);
@@ -437,8 +504,8 @@ int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, voi
 int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *context)
 {
 	const struct opener_process wanted = {.pid = pid};
-	const struct order order = {OPENER_MAPS, pid, &wanted, sizeof(wanted),
-				    "",          -1,  done,    context};
+	const struct order order = {OPENER_MAPS, pid,     &wanted, sizeof(wanted), "", -1,
+				    done,        context, NULL};
 
 	return add(opener, LANE_MEMORY, &order);
 }
@@ -446,8 +513,8 @@ int opener_maps(struct opener *opener, uint32_t pid, opener_done *done, void *co
 int opener_words(struct opener *opener, uint32_t pid, opener_done *done, void *context)
 {
 	const struct opener_process wanted = {.pid = pid};
-	const struct order order = {OPENER_WORDS, pid, &wanted, sizeof(wanted),
-				    "",           -1,  done,    context};
+	const struct order order = {OPENER_WORDS, pid,     &wanted, sizeof(wanted), "", -1,
+				    done,         context, NULL};
 
 	return add(opener, LANE_MEMORY, &order);
 }
@@ -456,8 +523,9 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 	       void *context)
 {
 	char name[CODE_OWNER_PATH];
-	const struct order order = {OPENER_MAP, owner->pid,       owner, sizeof(*owner),
-				    name,       owner->temporary, done,  context};
+	const struct order order = {OPENER_MAP,     owner->pid, owner,
+				    sizeof(*owner), name,       owner->temporary,
+				    done,           context,    NULL};
 
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", owner->number);
 	return add(opener, LANE_FILES, &order);
@@ -475,8 +543,8 @@ struct opener_mapping opener_mapping_of(const struct event_mmap *event)
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,
 		 void *context)
 {
-	const struct order order = {OPENER_SPACE, wanted->pid, wanted, sizeof(*wanted),
-				    "",           -1,          done,   context};
+	const struct order order = {OPENER_SPACE, wanted->pid, wanted, sizeof(*wanted), "", -1,
+				    done,         context,     NULL};
 
 	return add(opener, LANE_MEMORY, &order);
 }
@@ -485,7 +553,7 @@ int opener_memory(struct opener *opener, const struct opener_memory *wanted, ope
 		  void *context)
 {
 	const struct order order = {OPENER_MEMORY, wanted->pid, wanted, sizeof(*wanted), "", -1,
-				    done,          context};
+				    done,          context,     NULL};
 
 	return add(opener, LANE_MEMORY, &order);
 }
@@ -510,8 +578,8 @@ int opener_open_user(struct opener *opener, const char *path, const struct invok
 {
 	const struct opener_user wanted = {.user = *user};
 	struct outcome outcome = {0};
-	const struct order order = {OPENER_USER, 0,  &wanted, sizeof(wanted),
-				    path,        -1, keep,    &outcome};
+	const struct order order = {OPENER_USER, 0,        &wanted, sizeof(wanted), path, -1,
+				    keep,        &outcome, NULL};
 	int err = add(opener, LANE_USER, &order);
 
 	while (!err && !outcome.done)

@@ -3,8 +3,8 @@
 /*
  * Opening a file can block forever, because its file system (FUSE, NFS) may not answer; so can
  * access to a program's memory (userfaultfd). Openers do both: processes with the recorder's rights
- * that parse nothing. Requests wait in queues and are handled one after the other. Each ends with a
- * call of its `done`, from opener_turn(), opener_settle(), a function that waits, or opener_free().
+ * that parse nothing. Requests wait in queues, in which users take turns. Each ends with a call of
+ * its `done`, from opener_turn(), opener_settle(), a function that waits, or opener_free().
  *
  * A request that takes too long (2 s; less while there are many) ends with -ETIME. The hanging
  * process is left behind, and opener_trouble() has a sentence. The file system (or, if unknown, the
@@ -29,7 +29,14 @@ struct module_place {
 	uint64_t inode;   /* 0: no file */
 	uint64_t start, end;
 	uint32_t major, minor;
-	uint32_t pid; /* as in /proc here */
+	uint32_t pid;  /* as in /proc here */
+	uint32_t user; /* of that process */
+};
+
+/* The process for which something is opened. */
+struct opener_who {
+	uint32_t pid; /* as in /proc here; 0: unknown */
+	uint32_t user;
 };
 
 /* The file of the event; `path` is borrowed. */
@@ -50,6 +57,10 @@ void opener_prepare(struct opener *opener);
 
 /* Ends pending requests with -ECANCELED. NULL is allowed. */
 void opener_free(struct opener *opener);
+
+/* Whose process has a pid in /proc: users take turns, and each may let but some openers hang. */
+typedef uint32_t opener_user_of(void *context, uint32_t pid);
+void opener_know_users(struct opener *opener, opener_user_of *user_of, void *context);
 
 /* Drops the `done` calls of requests with this context. */
 void opener_cancel(struct opener *opener, const void *context);
@@ -83,9 +94,9 @@ int opener_open(struct opener *opener, const struct module_place *place, opener_
 
 /*
  * Opens a possible separate debug file of the open file `program`, which is not needed afterwards.
- * `pid`: a process that maps it, for DEBUG_IN_ROOT; 0: unknown. The file's identity is not checked.
+ * `who`: a process that maps it, for DEBUG_IN_ROOT. The file's identity is not checked.
  */
-int opener_debug(struct opener *opener, uint32_t pid, int program,
+int opener_debug(struct opener *opener, const struct opener_who *who, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context);
 
 /* Opens the /tmp of a process (O_PATH), if it sees another one than we do (code_owner.h). */

@@ -2,6 +2,7 @@
 /* facts.c: facts about the recording: machine, command, streams. */
 #include "facts.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "../../profile/losses.h"
 #include "../../util/plural.h"
+#include "../../util/quota.h"
 #include "../../util/version.h"
 
 static struct bytes text(const char *string)
@@ -176,4 +178,25 @@ int facts_put_streams(struct profile_writer *writer, const struct session *sessi
 		err = profile_writer_put(writer, &record);
 	}
 	return err;
+}
+
+void facts_describe_refused(char out[REFUSED_TEXT])
+{
+	size_t cursor = 0, used = 0;
+	uint64_t count;
+	uint32_t user;
+
+	out[0] = '\0';
+	while (used < REFUSED_TEXT && quota_refused(&cursor, &user, &count))
+		used += (size_t)snprintf(out + used, REFUSED_TEXT - used,
+					 "%suser %" PRIu32 ": %" PRIu64, used ? ", " : "", user,
+					 count);
+}
+
+int facts_put_refused(struct profile_writer *writer)
+{
+	char refused[REFUSED_TEXT];
+
+	facts_describe_refused(refused);
+	return refused[0] ? put_meta(writer, "left_out", refused) : 0;
 }

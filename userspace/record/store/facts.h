@@ -27,6 +27,12 @@ int facts_put_arguments(struct profile_writer *writer, char *const *arguments);
 int facts_put_recording(struct profile_writer *writer, const struct record_options *options,
 			uint64_t start, uid_t user);
 
+/* Which users had more than their share of the recorder (util/quota.h), as text; "": none. The fact
+ * `left_out` says the same. */
+#define REFUSED_TEXT 256
+void facts_describe_refused(char out[REFUSED_TEXT]);
+int facts_put_refused(struct profile_writer *writer);
+
 /* The state of each stream. */
 int facts_put_streams(struct profile_writer *writer, const struct session *session);
 

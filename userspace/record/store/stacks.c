@@ -383,7 +383,8 @@ static uint64_t native_frame(struct stacks *stacks, const struct process *proces
 
 	if (frame_place_is_made(address))
 		return profile_writer_native(
-			stacks->writer, files_generated(stacks->files, stacks->writer, process->id),
+			stacks->writer,
+			files_generated(stacks->files, stacks->writer, process->id, process->user),
 			address);
 	if (!mapping)
 		return profile_writer_native(stacks->writer, 0, address);

@@ -90,12 +90,12 @@ void store_know_own_code(struct store *store, struct own_code *own)
 	store->own = own;
 }
 
-void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path)
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path,
+			uint32_t user)
 {
 	if (store_is_generated(event, path))
 		frame_names_meet(store->names, event->header.process, event->header.tid);
-	if (event->inode &&
-	    frame_names_map(store->names, event->header.process, event->header.tid, event, path))
+	if (event->inode && frame_names_map(store->names, event->header.process, event, path, user))
 		store->losses[LOSS_MEMORY]++;
 }
 
@@ -168,10 +168,14 @@ void store_meet_event(struct store *store, const struct event_header *event, siz
 
 void store_meet_bytecode(struct store *store, const struct event_header *event, size_t size)
 {
-	int err = frame_names_bytecode(store->names, (const void *)event, size);
+	const struct process *process = processes_find(store->processes, event->process);
+	int err = frame_names_bytecode(store->names, (const void *)event, size,
+				       process ? process->user : USER_UNKNOWN);
 
 	if (err)
-		store->losses[err == -EBADMSG ? LOSS_BAD_EVENT : LOSS_MEMORY]++;
+		store->losses[err == -EBADMSG  ? LOSS_BAD_EVENT
+			      : err == -ENOSPC ? LOSS_SHARE
+					       : LOSS_MEMORY]++;
 }
 
 /* The process of the event's index, written if new. */

@@ -61,8 +61,9 @@ uint64_t store_events_in(const struct event_header *event);
  * things, or complete stacks. */
 bool store_is_auxiliary(const struct event_header *event);
 
-/* A mapping of a known process, at once and out of order. */
-void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path);
+/* A mapping of a known process of this user, at once and out of order. */
+void store_meet_mapping(struct store *store, const struct event_mmap *event, const char *path,
+			uint32_t user);
 
 /* An event from a ring, or the end of a process: requests names of what may soon be unloaded. */
 void store_meet_event(struct store *store, const struct event_header *event, size_t size);

@@ -415,14 +415,14 @@ bool store_is_generated(const struct event_mmap *event, const char *path)
  * be needed to name its code. Code of the vdso is found by its place in the image, generated code
  * by address. -ENOMEM.
  */
-static int find_module(struct store *store, uint64_t process, const struct module_place *place,
-		       struct mapping *mapping)
+static int find_module(struct store *store, const struct process *process,
+		       const struct module_place *place, struct mapping *mapping)
 {
 	const struct file *file;
 
 	/* JIT compilers map this file to show profilers where they describe their code. */
 	if (place->inode && code_owner_is_dump(place->path))
-		return frame_names_dump(store->names, process, place);
+		return frame_names_dump(store->names, process->id, place);
 	if (place->inode || place->path[0] == '[') {
 		mapping->module = files_module(store->files, store->writer, place);
 		file = files_by_module(store->files, mapping->module);
@@ -430,9 +430,10 @@ static int find_module(struct store *store, uint64_t process, const struct modul
 		if (!mapping->module || !is_memory(place->path) || (file && file_is_program(file)))
 			return mapping->module ? 0 : -ENOMEM;
 	}
-	mapping->module = files_generated(store->files, store->writer, process);
+	mapping->module = files_generated(store->files, store->writer, process->id, process->user);
 	mapping->offset = mapping->start;
-	return mapping->module ? frame_names_generated(store->names, process, place->pid) : -ENOMEM;
+	return mapping->module ? frame_names_generated(store->names, process->id, place->pid)
+			       : -ENOMEM;
 }
 
 /* What was mapped: a file, a kernel mapping like [vdso], or generated code. */
@@ -451,7 +452,8 @@ static int mmap_module(struct store *store, const struct incoming *in, struct ma
 	if (!(event->protection & PROT_EXEC))
 		return 0;
 	place = module_place_of(event, path);
-	return find_module(store, in->process->id, &place, mapping);
+	place.user = in->process->user;
+	return find_module(store, in->process, &place, mapping);
 }
 
 int store_mmap(struct store *store, const struct incoming *in)

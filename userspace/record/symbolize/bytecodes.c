@@ -15,13 +15,15 @@
 #include <unistd.h>
 
 #include "../../util/map.h"
+#include "../../util/quota.h"
 
 #define BYTES_MAX ((uint64_t)64 << 20)
 
 struct bytecodes {
 	int file, readable; /* the same file; -1: not created yet */
 	uint64_t size;
-	struct map *places; /* number to offset */
+	struct quota shares; /* bytes by user */
+	struct map *places;  /* number to offset */
 };
 
 int bytecodes_create(struct bytecodes **out)
@@ -31,6 +33,7 @@ int bytecodes_create(struct bytecodes **out)
 	if (!bytecodes)
 		return -ENOMEM;
 	bytecodes->file = bytecodes->readable = -1;
+	bytecodes->shares.most = BYTES_MAX;
 	bytecodes->places = map_create(sizeof(uint64_t));
 	if (!bytecodes->places) {
 		bytecodes_free(bytecodes);
@@ -49,6 +52,7 @@ void bytecodes_free(struct bytecodes *bytecodes)
 	if (bytecodes->readable >= 0)
 		close(bytecodes->readable);
 	map_free(bytecodes->places);
+	quota_free(&bytecodes->shares);
 	free(bytecodes);
 }
 
@@ -68,14 +72,15 @@ static int need_file(struct bytecodes *bytecodes)
 	return bytecodes->readable < 0 ? -errno : 0;
 }
 
-int bytecodes_add(struct bytecodes *bytecodes, const struct event_bytecode *event, size_t size)
+int bytecodes_add(struct bytecodes *bytecodes, const struct event_bytecode *event, size_t size,
+		  uint32_t user)
 {
 	uint64_t number, *slot;
 	int err;
 
 	if (size < sizeof(*event) || event->header.size > size)
 		return -EBADMSG;
-	if (bytecodes->size + size > BYTES_MAX)
+	if (!quota_take(&bytecodes->shares, user, size))
 		return -ENOSPC;
 	err = need_file(bytecodes);
 	if (err)

@@ -14,8 +14,10 @@ struct bytecodes;
 int bytecodes_create(struct bytecodes **out);     /* -ENOMEM */
 void bytecodes_free(struct bytecodes *bytecodes); /* NULL is allowed */
 
-/* Keeps an event, `size` bytes of which are readable. -EBADMSG; -ENOSPC: too many; other errors. */
-int bytecodes_add(struct bytecodes *bytecodes, const struct event_bytecode *event, size_t size);
+/* Keeps an event of a process of this user, `size` bytes of which are readable. -EBADMSG; -ENOSPC:
+ * the user has too many; other errors. */
+int bytecodes_add(struct bytecodes *bytecodes, const struct event_bytecode *event, size_t size,
+		  uint32_t user);
 
 /* Its offset in the file of all reports; false: unknown. */
 bool bytecodes_find(const struct bytecodes *bytecodes, uint64_t number, uint64_t *offset);

@@ -18,17 +18,18 @@
 #include "../world/files.h"
 #include "../opener/opener.h"
 #include "bytecodes.h"
+#include "code_owners.h"
 #include "java_names.h"
 #include "symbolizer.h"
 #include "../../profile/intern.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../util/quota.h"
 #include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
 #define RESTS         64    /* times the CPU time of a request: wait before the next one */
-#define OWNERS_MAX    4096  /* processes that generate code */
 #define GENERATED_MAX 65536 /* frames that wait for a description */
 
 struct frame_names {
@@ -37,9 +38,9 @@ struct frame_names {
 	struct symbolizer *symbolizer; /* created when first needed */
 	struct session *session;       /* names kernel functions; NULL: they get no names */
 	struct map *noted;             /* modules whose file was not found */
-	struct map *owners;            /* process to struct code_owner * */
-	struct map *met;               /* pids of processes whose index is not known yet */
+	struct code_owners *owners;    /* processes that generate code */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
+	struct quota waiting;          /* of these */
 	struct java_names *java;
 	struct buffer java_frames; /* the same for Java frames */
 	struct bytecodes *bytecodes;
@@ -62,10 +63,9 @@ int frame_names_create(struct profile_writer *writer, struct files *files, struc
 		return -ENOMEM;
 	names->writer = writer;
 	names->files = files;
+	names->waiting.most = GENERATED_MAX;
 	names->noted = map_create(sizeof(uint64_t));
-	names->owners = map_create(sizeof(uint64_t));
-	names->met = map_create(sizeof(uint32_t));
-	if (!names->noted || !names->owners || !names->met ||
+	if (!names->noted || code_owners_create(files_opener(files), &names->owners) ||
 	    java_names_create(files, &names->java) || bytecodes_create(&names->bytecodes)) {
 		frame_names_free(names);
 		return -ENOMEM;
@@ -79,38 +79,17 @@ static struct opener *opener_of(const struct frame_names *names)
 	return files_opener(names->files);
 }
 
-static void free_owner(struct frame_names *names, struct code_owner *owner)
-{
-	if (!owner)
-		return;
-	opener_cancel(opener_of(names), owner);
-	if (owner->temporary >= 0)
-		close(owner->temporary);
-	free(owner);
-}
-
-static void free_owners(struct frame_names *names, struct map *owners)
-{
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-
-	while (owners && map_next(owners, &cursor, &key, &value))
-		free_owner(names, (struct code_owner *)(uintptr_t)*value);
-	map_free(owners);
-}
-
 void frame_names_free(struct frame_names *names)
 {
 	if (!names)
 		return;
-	free_owners(names, names->owners);
-	free_owners(names, names->met);
+	code_owners_free(names->owners);
 	java_names_free(names->java);
 	bytecodes_free(names->bytecodes);
 	symbolizer_free(names->symbolizer);
 	map_free(names->noted);
 	buffer_free(&names->generated);
+	quota_free(&names->waiting);
 	buffer_free(&names->java_frames);
 	free(names);
 }
@@ -151,16 +130,20 @@ static int write_symbols(struct frame_names *names, uint64_t frame, const struct
 	return err;
 }
 
+static int wait_generated(struct frame_names *names, const struct symbol_frame *frame)
+{
+	if (quota_take(&names->waiting, (uint32_t)frame->user, 1))
+		return buffer_append(&names->generated, frame, sizeof(*frame));
+	names->unnamed++;
+	return 0;
+}
+
 /* Its process may describe it later, as long as it runs. */
 static int keep_generated(struct frame_names *names, const struct symbol_frame *frame)
 {
-	if (!map_get(names->owners, &frame->owner))
+	if (!code_owners_get(names->owners, frame->owner))
 		return 0;
-	if (names->generated.size >= GENERATED_MAX * sizeof(*frame)) {
-		names->unnamed++;
-		return 0;
-	}
-	return buffer_append(&names->generated, frame, sizeof(*frame));
+	return wait_generated(names, frame);
 }
 
 static int write_names(void *context, const struct symbol_frame *frame,
@@ -197,72 +180,20 @@ void frame_names_know_kernel(struct frame_names *names, struct session *session)
 
 /* --- generated code ----------------------------------------------------------------------- */
 
-static void temporary_opened(void *context, const struct opener_result *result)
-{
-	((struct code_owner *)context)->temporary = result->fd;
-}
-
-/* NULL if it ended, since the owner of such a file can no longer be determined. */
-static struct code_owner *read_owner(struct frame_names *names, uint32_t pid)
-{
-	struct code_owner *owner = malloc(sizeof(*owner));
-
-	if (owner && code_owner_find(pid, owner)) {
-		free(owner);
-		owner = NULL;
-	}
-	if (owner)
-		(void)opener_temporary(opener_of(names), pid, temporary_opened, owner);
-	return owner;
-}
-
 void frame_names_meet(struct frame_names *names, uint64_t process, uint32_t pid)
 {
-	uint64_t *slot;
-	bool added;
-
-	if ((process && map_get(names->owners, &process)) || map_count(names->met) >= OWNERS_MAX)
-		return;
-	slot = map_put(names->met, &pid, &added);
-	if (slot && added)
-		*slot = (uintptr_t)read_owner(names, pid);
-}
-
-static struct code_owner *take_met(struct frame_names *names, uint32_t pid)
-{
-	uint64_t *slot = map_get(names->met, &pid);
-	struct code_owner *owner = slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
-
-	if (slot)
-		map_remove(names->met, &pid);
-	return owner;
-}
-
-static struct code_owner *find_owner(struct frame_names *names, uint64_t process, uint32_t pid)
-{
-	uint64_t *slot = map_get(names->owners, &process);
-	struct code_owner *met = take_met(names, pid);
-
-	if (!slot && map_count(names->owners) < OWNERS_MAX) {
-		slot = map_put(names->owners, &process, NULL);
-		if (slot) {
-			*slot = (uintptr_t)(met ? met : read_owner(names, pid));
-			met = NULL;
-		}
-	}
-	free_owner(names, met);
-	return slot ? (struct code_owner *)(uintptr_t)*slot : NULL;
+	code_owners_meet(names->owners, process, pid);
 }
 
 int frame_names_generated(struct frame_names *names, uint64_t process, uint32_t pid)
 {
-	find_owner(names, process, pid);
+	code_owners_find(names->owners, process, pid);
 	return 0;
 }
 
 int frame_names_dump(struct frame_names *names, uint64_t process, const struct module_place *place)
 {
-	const struct code_owner *owner = find_owner(names, process, place->pid);
+	const struct code_owner *owner = code_owners_find(names->owners, process, place->pid);
 	const struct file *file =
 		owner ? files_find(names->files, place->major, place->minor, place->inode) : NULL;
 	int fd, err;
@@ -307,8 +238,7 @@ static void map_opened(void *context, const struct opener_result *result)
 /* Opens what the process wrote about its code so far, then requests its frames. */
 static void ask_process(struct frame_names *names, struct mapped_frames *mapped)
 {
-	const uint64_t *slot = map_get(names->owners, &mapped->process);
-	const struct code_owner *owner = slot ? (const struct code_owner *)(uintptr_t)*slot : NULL;
+	const struct code_owner *owner = code_owners_get(names->owners, mapped->process);
 
 	if (!owner || opener_map(opener_of(names), owner, map_opened, mapped))
 		ask_mapped(mapped);
@@ -332,10 +262,10 @@ static struct mapped_frames *frames_of(struct frame_names *names, struct map *al
 
 /* --- Java ----------------------------------------------------------------------------------- */
 
-int frame_names_map(struct frame_names *names, uint64_t process, uint32_t pid,
-		    const struct event_mmap *event, const char *path)
+int frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
+		    const char *path, uint32_t user)
 {
-	return java_names_is_library(path) ? java_names_map(names->java, process, pid, event) : 0;
+	return java_names_is_library(path) ? java_names_map(names->java, process, event, user) : 0;
 }
 
 void frame_names_end(struct frame_names *names, uint64_t process)
@@ -345,13 +275,7 @@ void frame_names_end(struct frame_names *names, uint64_t process)
 
 void frame_names_forget(struct frame_names *names, uint64_t process)
 {
-	const uint64_t *slot = map_get(names->owners, &process);
-
-	if (!slot)
-		return;
-	free_owner(names, (struct code_owner *)(uintptr_t)*slot);
-	map_remove(names->owners, &process);
-	if (names->symbolizer)
+	if (code_owners_forget(names->owners, process) && names->symbolizer)
 		symbolizer_end(names->symbolizer, SYMBOL_GENERATED, process);
 }
 
@@ -385,9 +309,10 @@ static int write_java(struct frame_names *names)
 
 /* --- interpreted functions ------------------------------------------------------------------ */
 
-int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event, size_t size)
+int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event, size_t size,
+			 uint32_t user)
 {
-	return bytecodes_add(names->bytecodes, event, size);
+	return bytecodes_add(names->bytecodes, event, size, user);
 }
 
 /* `frame->owner` is the process, so that one process's functions do not block another's. */
@@ -428,6 +353,7 @@ static int ask_generated(struct frame_names *names)
 	names->asked = names->now;
 	names->spent = symbolizer_spent(names->symbolizer, SYMBOL_GENERATED);
 	names->generated = (struct buffer){0};
+	quota_free(&names->waiting);
 	for (size_t i = 0; i < waiting.size / sizeof(*frames) && !err; i++) {
 		struct mapped_frames *mapped = frames_of(names, all, frames[i].owner);
 
@@ -464,7 +390,6 @@ static int ask_file(struct frame_names *names, const struct symbol_frame *frame,
 		.build_id_size = file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
 		.fd = file->fd,
 		.debug_fd = file->debug_fd,
-		.user = file->user,
 	};
 
 	return symbolizer_ask(names->symbolizer, frame, &symbols);
@@ -476,6 +401,7 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 	const struct file *file = files_by_module(names->files, module);
 
 	frame->owner = module;
+	frame->user = file ? file->payer : 0;
 	if (!module)
 		return 0;
 	if (file && file->process) {
@@ -485,7 +411,7 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 			return ask_bytecode(names, frame);
 		if (hotspot_is_frame(frame->place))
 			return buffer_append(&names->java_frames, frame, sizeof(*frame));
-		return buffer_append(&names->generated, frame, sizeof(*frame));
+		return wait_generated(names, frame);
 	}
 	/* Another file has its path now: no name is better than a wrong one. */
 	if (!file || (file->fd < 0 && file->path[0] != '[')) {
@@ -498,12 +424,13 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
 		     uint64_t place)
 {
+	const struct file *file = files_by_module(names->files, module);
 	const struct symbol_frame type = {.frame = number,
 					  .process = process,
 					  .space = SYMBOL_TYPE,
 					  .owner = module,
-					  .place = place};
-	const struct file *file = files_by_module(names->files, module);
+					  .place = place,
+					  .user = file ? file->payer : 0};
 	int err = need_symbolizer(names);
 
 	return err || !file || file->fd < 0 ? err : ask_file(names, &type, file);

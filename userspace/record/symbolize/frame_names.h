@@ -39,10 +39,9 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
 		     uint64_t place);
 
-/* A mapping of a process (with its pid in /proc), and the process's end: for Java virtual
- * machines. */
-int frame_names_map(struct frame_names *names, uint64_t process, uint32_t pid,
-		    const struct event_mmap *event, const char *path);
+/* A mapping of a process of this user, and the process's end: for Java virtual machines. */
+int frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
+		    const char *path, uint32_t user);
 void frame_names_end(struct frame_names *names, uint64_t process);
 
 /* The names of a process that ended a while ago were requested: its code gets no others. */
@@ -53,8 +52,8 @@ int frame_names_frames(struct frame_names *names, uint64_t process,
 		       const struct event_native *frames, size_t n);
 
 /* A report of an interpreted function; errors as bytecodes_add(). */
-int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event,
-			 size_t size);
+int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event, size_t size,
+			 uint32_t user);
 
 /* Requests the names of new frames and writes those that were found; does not wait. */
 int frame_names_write(struct frame_names *names);

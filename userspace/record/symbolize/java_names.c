@@ -11,6 +11,7 @@
 #include "../../util/buffer.h"
 #include "../../util/map.h"
 #include "../../util/path_base.h"
+#include "../../util/quota.h"
 
 #define PROCESSES_MAX 256                /* whose memory is kept open */
 #define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are requested */
@@ -20,6 +21,7 @@
 struct machine {
 	struct java_names *java;
 	uint64_t process;
+	uint32_t owner; /* user for whom it counts */
 	int memory;     /* socket; -1: not opened, or handed over */
 	uid_t user;     /* who started it */
 	bool is_opened; /* opening `memory` was tried */
@@ -38,7 +40,8 @@ struct java_names {
 	struct files *files;
 	struct map *machines; /* process to struct machine * */
 	struct map *known;    /* process and place to struct known *; 0: requested */
-	size_t bytes;
+	struct quota room;    /* of machines */
+	struct quota bytes;
 	bool ended; /* a process ended since `known` was last cleaned up */
 };
 
@@ -49,6 +52,8 @@ int java_names_create(struct files *files, struct java_names **out)
 	if (!java)
 		return -ENOMEM;
 	java->files = files;
+	java->room.most = PROCESSES_MAX;
+	java->bytes.most = NAMES_MAX;
 	java->machines = map_create(sizeof(uint64_t));
 	java->known = map_create(2 * sizeof(uint64_t));
 	if (!java->machines || !java->known) {
@@ -76,6 +81,8 @@ void java_names_free(struct java_names *java)
 		return;
 	map_free_all(java->machines, machine_free);
 	map_free_all(java->known, free);
+	quota_free(&java->room);
+	quota_free(&java->bytes);
 	free(java);
 }
 
@@ -100,6 +107,7 @@ static void forget(struct java_names *java, uint64_t process)
 	if (!machine)
 		return;
 	map_remove(java->machines, &process);
+	quota_return(&java->room, machine->owner, 1);
 	machine_free(machine);
 	java->ended = true;
 }
@@ -113,25 +121,28 @@ static void space_opened(void *context, const struct opener_result *result)
 	machine->is_opened = true;
 }
 
-int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
-		   const struct event_mmap *event)
+int java_names_map(struct java_names *java, uint64_t process, const struct event_mmap *event,
+		   uint32_t user)
 {
-	const struct opener_space space = {.pid = pid, .mapping = opener_mapping_of(event)};
+	const struct opener_space space = {.pid = event->header.tid,
+					   .mapping = opener_mapping_of(event)};
 	struct machine *machine;
 	uint64_t *slot;
 
 	/* The mapping belongs to a program that the process executed later. */
 	forget(java, process);
-	if (map_count(java->machines) >= PROCESSES_MAX)
+	if (!quota_take(&java->room, user, 1))
 		return 0;
 	machine = calloc(1, sizeof(*machine));
 	slot = machine ? map_put(java->machines, &process, NULL) : NULL;
 	if (!slot) {
+		quota_return(&java->room, user, 1);
 		free(machine);
 		return -ENOMEM;
 	}
 	*slot = (uintptr_t)machine;
 	machine->java = java;
+	machine->owner = user;
 	machine->process = process;
 	machine->memory = -1;
 	machine->mapping = *event;
@@ -150,26 +161,26 @@ void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint
 static bool is_kept(void *context, const void *key, uint64_t *value)
 {
 	struct java_names *java = context;
+	const struct machine *machine;
 	uint64_t process;
 
 	memcpy(&process, key, sizeof(process));
-	if (find(java, process)) {
-		java->bytes += KNOWN_BYTES;
+	machine = find(java, process);
+	if (machine && !quota_add(&java->bytes, machine->owner, KNOWN_BYTES))
 		return true;
-	}
 	free((void *)(uintptr_t)*value);
 	return false;
 }
 
-/* Is there room for more names? */
-static bool has_room(struct java_names *java)
+/* Is there room for more names of this user's programs? */
+static bool has_room(struct java_names *java, uint32_t user)
 {
-	if (java->bytes >= NAMES_MAX && java->ended) {
+	if (!quota_allow(&java->bytes, user, KNOWN_BYTES) && java->ended) {
 		java->ended = false;
-		java->bytes = 0;
+		quota_clear(&java->bytes);
 		map_filter(java->known, is_kept, java);
 	}
-	return java->bytes < NAMES_MAX;
+	return quota_allow(&java->bytes, user, KNOWN_BYTES);
 }
 
 /* --- frames --------------------------------------------------------------------------------- */
@@ -185,8 +196,9 @@ int java_names_meet(struct java_names *java, uint64_t process, const struct even
 {
 	struct machine *machine = find(java, process);
 
-	for (size_t i = 0; machine && i < n && has_room(java); i++) {
-		struct symbol_frame frame = {.space = SYMBOL_JAVA, .owner = process};
+	for (size_t i = 0; machine && i < n && has_room(java, machine->owner); i++) {
+		struct symbol_frame frame = {
+			.space = SYMBOL_JAVA, .owner = process, .user = machine->owner};
 		uint64_t key[2] = {process, place_of(&frames[i], i)};
 		bool added = false;
 
@@ -196,7 +208,8 @@ int java_names_meet(struct java_names *java, uint64_t process, const struct even
 		if (!map_put(java->known, key, &added) ||
 		    (added && buffer_append(&machine->frames, &frame, sizeof(frame))))
 			return -ENOMEM;
-		java->bytes += added ? KNOWN_BYTES : 0;
+		if (added)
+			(void)quota_add(&java->bytes, machine->owner, KNOWN_BYTES);
 	}
 	return 0;
 }

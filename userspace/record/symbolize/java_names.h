@@ -19,9 +19,9 @@ void java_names_free(struct java_names *java); /* NULL is allowed */
 /* Is this the path of a Java virtual machine's library? Its contents are checked later. */
 bool java_names_is_library(const char *path);
 
-/* A process mapped such a library as code; `pid` as in /proc here. -ENOMEM. */
-int java_names_map(struct java_names *java, uint64_t process, uint32_t pid,
-		   const struct event_mmap *event);
+/* A process of this user mapped such a library as code. -ENOMEM. */
+int java_names_map(struct java_names *java, uint64_t process, const struct event_mmap *event,
+		   uint32_t user);
 
 /* A process ended: its frames can no longer be named. */
 void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint64_t process);

@@ -19,12 +19,13 @@
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../util/turns.h"
 
 #define CODE_MAX 256 /* processes whose jitdump files are kept open */
 
 /* A file, or other space of frames, with those that wait. */
 struct subject {
-	struct subject *next;
+	struct turn turn; /* of the user who mapped the file, or whose process it is */
 	struct {
 		uint64_t space, owner;
 	} key;
@@ -32,7 +33,7 @@ struct subject {
 	char *path;
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
-	uid_t user;
+	uid_t user;       /* for the memory of a Java virtual machine */
 	int fd, debug_fd; /* -1: none */
 	int map_fd;       /* of a Java virtual machine: the socket of its memory */
 	uint32_t pid;     /* pid of that process */
@@ -43,17 +44,14 @@ struct subject {
 	struct buffer frames; /* struct symbol_frame[] */
 };
 
-struct queue {
-	struct subject *first, **last;
-};
-
 /* A reader and its queue. */
 struct lane {
 	struct worker *worker;
-	struct queue queues[2];  /* owners whose files failed are in the second one */
+	struct turns turns;      /* struct subject */
 	struct subject *current; /* being read, or NULL */
 	size_t asked;            /* number of its frames requested */
 	uint64_t before;         /* worker_cpu_ns() at that time */
+	uint64_t began;          /* that time, ns */
 };
 
 enum { LANE_FILES, LANE_JAVA, LANE_BYTECODE, LANES };
@@ -66,7 +64,6 @@ struct symbolizer {
 	struct map *subjects; /* by key */
 	struct map *bad;      /* files on which a reader failed */
 	struct map *unread;   /* files that are missing or were replaced */
-	struct map *suspects; /* users whose files failed */
 	size_t failures, n_unread, n_dumps;
 	uint64_t spent[SYMBOL_SPACES]; /* CPU time of readers; ns */
 	struct names_left left;        /* temporary */
@@ -140,31 +137,21 @@ static struct lane *lane_of(struct symbolizer *symbolizer, const struct subject 
 	return &symbolizer->lanes[lanes[subject->key.space]];
 }
 
-static void enqueue(struct symbolizer *symbolizer, struct subject *subject)
+static int enqueue(struct symbolizer *symbolizer, struct subject *subject, uint32_t user)
 {
 	struct lane *lane = lane_of(symbolizer, subject);
-	uint64_t user = subject->user;
-	struct queue *queue = &lane->queues[map_get(symbolizer->suspects, &user) != NULL];
 
-	if (subject->queued)
-		return;
-	subject->queued = true;
-	subject->next = NULL;
-	if (!queue->first)
-		queue->last = &queue->first;
-	*queue->last = subject;
-	queue->last = &subject->next;
+	if (!subject->queued)
+		subject->queued = !turns_put(&lane->turns, &subject->turn, user);
+	return subject->queued ? 0 : -ENOMEM;
 }
 
 static struct subject *dequeue(struct lane *lane)
 {
-	struct queue *queue = &lane->queues[lane->queues[0].first == NULL];
-	struct subject *subject = queue->first;
+	struct subject *subject = (struct subject *)(void *)turns_take(&lane->turns);
 
-	if (subject) {
-		queue->first = subject->next;
+	if (subject)
 		subject->queued = false;
-	}
 	return subject;
 }
 
@@ -182,9 +169,7 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 	symbolizer->subjects = map_create(2 * sizeof(uint64_t));
 	symbolizer->bad = map_create(sizeof(uint64_t));
 	symbolizer->unread = map_create(sizeof(uint64_t));
-	symbolizer->suspects = map_create(sizeof(uint64_t));
-	if (!symbolizer->subjects || !symbolizer->bad || !symbolizer->unread ||
-	    !symbolizer->suspects)
+	if (!symbolizer->subjects || !symbolizer->bad || !symbolizer->unread)
 		err = -ENOMEM;
 	for (int i = 0; i < LANES && !err; i++)
 		err = worker_create(WORKER_READER, true, &symbolizer->lanes[i].worker);
@@ -203,11 +188,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		if (symbolizer->opener)
 			opener_cancel(symbolizer->opener, &symbolizer->lanes[i]);
 		worker_free(symbolizer->lanes[i].worker);
+		turns_free(&symbolizer->lanes[i].turns);
 	}
 	map_free_all(symbolizer->subjects, subject_free);
 	map_free(symbolizer->bad);
 	map_free(symbolizer->unread);
-	map_free(symbolizer->suspects);
 	free(symbolizer);
 }
 
@@ -225,9 +210,9 @@ static int take_file(struct subject *subject, const struct symbol_file *file)
 	subject->path = strdup(file->path);
 	if (!subject->path || file->build_id_size > BUILD_ID_MAX)
 		return -ENOMEM;
-	memcpy(subject->build_id, file->build_id, file->build_id_size);
+	if (file->build_id_size)
+		memcpy(subject->build_id, file->build_id, file->build_id_size);
 	subject->build_id_size = file->build_id_size;
-	subject->user = file->user;
 	if (file->fd >= 0)
 		subject->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (file->debug_fd >= 0)
@@ -248,8 +233,7 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 		err = take_file(subject, file);
 	if (!subject || err || buffer_append(&subject->frames, frame, sizeof(*frame)))
 		return -ENOMEM;
-	enqueue(symbolizer, subject);
-	return 0;
+	return enqueue(symbolizer, subject, (uint32_t)frame->user);
 }
 
 int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
@@ -352,6 +336,7 @@ static int send_request(struct lane *lane)
 
 	lane->asked = n_frames(subject) < NAMES_BATCH ? n_frames(subject) : NAMES_BATCH;
 	lane->before = worker_cpu_ns(lane->worker);
+	lane->began = clock_now();
 	names_message_begin(&message, &file);
 	message.head.count = (uint32_t)lane->asked;
 	message.head.has_map = subject->map_fd >= 0;
@@ -386,14 +371,11 @@ static void note_unread(struct symbolizer *symbolizer, const struct subject *sub
 
 static void note_failure(struct symbolizer *symbolizer, const struct subject *subject, int err)
 {
-	uint64_t user = subject->user;
-
 	symbolizer->failures++;
 	if (!is_of_file(subject->key.space))
 		return;
 	names_explain(subject->path, err);
 	symbolizer->n_unread += map_note(symbolizer->bad, &subject->key.owner, SYMBOL_FILES_NOTED);
-	map_put(symbolizer->suspects, &user, NULL);
 }
 
 /* A Java virtual machine whose memory will not answer later either. */
@@ -447,8 +429,9 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 		      !names_is_failure(answer->err));
 	if (answer->fd >= 0)
 		close(answer->fd);
+	turns_charge(&lane->turns, subject->turn.user, clock_now() - lane->began);
 	if (n_frames(subject))
-		enqueue(symbolizer, subject);
+		(void)enqueue(symbolizer, subject, subject->turn.user);
 	else if (!subject->queued)
 		drop(symbolizer, subject);
 	return err;
@@ -473,7 +456,8 @@ static void supply(struct symbolizer *symbolizer, struct lane *lane,
 
 	if (!sensible || wanted.kind == DEBUG_IN_ROOT)
 		worker_supply(lane->worker, "", 1, sensible ? subject->debug_fd : -1);
-	else if (opener_debug(symbolizer->opener, 0, subject->fd, &wanted, supplied, lane))
+	else if (opener_debug(symbolizer->opener, &(struct opener_who){0, subject->turn.user},
+			      subject->fd, &wanted, supplied, lane))
 		worker_supply(lane->worker, "", 1, -1);
 }
 
@@ -525,7 +509,7 @@ bool symbolizer_is_done(const struct symbolizer *symbolizer)
 	for (int i = 0; i < LANES; i++) {
 		const struct lane *lane = &symbolizer->lanes[i];
 
-		if (lane->current || lane->queues[0].first || lane->queues[1].first)
+		if (lane->current || lane->turns.waiting)
 			return false;
 	}
 	return true;

@@ -2,8 +2,7 @@
 /* symbolizer.h: names frames by means of reader processes, during the recording. */
 /*
  * Not thread-safe. Only symbolizer_finish() waits. A file that kills its reader, or takes too long,
- * gets no names, and a message says so. Further files of its owner then wait until those of all
- * others are read.
+ * gets no names, and a message says so. Users take turns (util/turns.h).
  */
 #ifndef GCPROF_SYMBOLIZER_H
 #define GCPROF_SYMBOLIZER_H
@@ -39,6 +38,7 @@ struct symbol_frame {
 	/* Time of the frame, CLOCK_MONOTONIC ns, since addresses are reused; of bytecode the
 	 * instruction. */
 	uint64_t time;
+	uint64_t user; /* who mapped the file first, or whose process it is */
 };
 
 /* A file that contains frames. All fields are borrowed. */
@@ -48,7 +48,6 @@ struct symbol_file {
 	size_t build_id_size;
 	int fd;       /* -1: the kernel's code page, which has no file */
 	int debug_fd; /* possible debug file, as seen by its process; -1: none known */
-	uid_t user;   /* owner of the file */
 };
 
 struct symbolizer;

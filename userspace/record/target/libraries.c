@@ -228,7 +228,7 @@ int libraries_start(const char *path, bool runs, const struct added_variable *pr
 	err = fd = find_program(libraries);
 	if (fd < 0)
 		goto out;
-	file = files_read(files, fd);
+	file = files_read(files, fd, geteuid());
 	runs = runs || is_trusted(fd, user);
 	err = file && runs && file->state == FILE_KNOWN && file->facts.interpreter[0]
 		      ? start_linker(libraries, file->facts.interpreter)

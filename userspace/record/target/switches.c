@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../machine/clock.h"
 #include "../world/snapshot.h"
@@ -491,7 +492,7 @@ static void start_mapping(void *context, struct event_mmap *event, const char *p
 static void meet_mapping(void *context, struct event_mmap *event, const char *path)
 {
 	if (event->inode)
-		files_map(((const struct start *)context)->files, event, path);
+		files_map(((const struct start *)context)->files, event, path, geteuid());
 }
 
 void switches_start(struct switches *switches, struct files *files, uint32_t proc_pid)

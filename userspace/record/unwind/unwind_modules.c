@@ -6,8 +6,8 @@
  * stacks of all users of the other file. Hashes of 128 bits from a random seed make collisions
  * negligible.
  *
- * The kernel has limited room for rows. The files of a user other than root may take as much of it
- * as they leave to others.
+ * The kernel has limited room for rows. Files that only processes of one user map, root's aside,
+ * may take as much of it as they leave to others.
  */
 #include <elf.h>
 #include <errno.h>
@@ -31,6 +31,7 @@
 #include "../../util/map.h"
 #include "../../util/plural.h"
 #include "../../util/priority.h"
+#include "../../util/quota.h"
 
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
@@ -139,7 +140,8 @@ static int put_rows(struct unwind_modules *modules, const struct unwind_file *fi
 		return err;
 	left = unwind_maps_room(modules->maps);
 	module->room = room - left;
-	if (module->user && room_of(modules, module->user) + module->room > left) {
+	if (module->user && module->user != USER_SEVERAL &&
+	    room_of(modules, module->user) + module->room > left) {
 		unwind_maps_remove(modules->maps, module->first, file->n_pages);
 		module->room = 0;
 		return -EDQUOT;
@@ -214,13 +216,16 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 	if (!module)
 		return NULL;
 	*module = *wanted;
-	module->user = from->user;
+	module->user = from->payer;
 	if (!err)
 		err = put_rows(modules, file, module);
 	modules->refused += err != 0;
+	module->is_denied = err == -EDQUOT;
+	if (module->is_denied)
+		quota_refuse(module->user);
 	if (err)
 		log_verbose("%s: no unwind rows: %s", from->path,
-			    err == -EDQUOT ? "its owner's files have taken half of the room"
+			    err == -EDQUOT ? "its user's files have taken half of the room"
 					   : strerror(-err));
 	module->unused = clock_now();
 	module->next = modules->first;
@@ -294,6 +299,22 @@ static struct unwind_module *add_as(struct unwind_modules *modules, const struct
 	return slot ? module : NULL;
 }
 
+/* Was there no room for its first user, and others have it now, too? */
+static bool is_others_now(const struct unwind_modules *modules, const struct unwind_module *module,
+			  uint32_t id)
+{
+	struct file_opened now = {.fd = -1};
+	bool is;
+
+	if (!module->is_denied)
+		return false;
+	is = !files_open(modules->files, id, &now) && now.payer != module->user;
+	if (now.fd >= 0)
+		close(now.fd);
+	free(now.path);
+	return is;
+}
+
 struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32_t id)
 {
 	struct unwind_module *module = NULL;
@@ -301,9 +322,9 @@ struct unwind_module *unwind_modules_find(struct unwind_modules *modules, uint32
 	struct reading reading;
 
 	if (slot)
-		return (struct unwind_module *)(uintptr_t)*slot;
-	if (modules->abandoned)
-		return NULL;
+		module = (struct unwind_module *)(uintptr_t)*slot;
+	if (modules->abandoned || (module && !is_others_now(modules, module, id)))
+		return module;
 	if (!read_file(modules, id, &reading))
 		module = add_as(modules, &reading);
 	reading_end(&reading);

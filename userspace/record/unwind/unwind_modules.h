@@ -19,7 +19,8 @@ struct unwind_module {
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
 	uint32_t hotspot; /* number of its layout for struct unwind_table */
-	uid_t user;       /* owner of the file */
+	uint32_t user;    /* for whom it counts */
+	bool is_denied;   /* it has no rows, because that user had too many */
 	double room;      /* its share of the kernel's room for rows */
 	unsigned references;
 	bool goes;       /* is being dropped */

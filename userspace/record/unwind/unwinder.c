@@ -15,16 +15,20 @@
 #include "unwinder.h"
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
+#include "../../util/quota.h"
+#include "../../util/turns.h"
 
-#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread */
+#define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread, by users */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
 #define UNUSED_NS  UINT64_C(10000000000) /* time that unused rows are kept */
-#define RESTS      64 /* times what collecting mappings took, until the next time ... */
+#define SWEEP_NS   UINT64_C(100000000)   /* between two searches for unused rows */
+#define RESTS      64 /* times what collecting a user's mappings took, until the next time ... */
 #define REST_NS    UINT64_C(1000000000) /* ... beyond so much of rest */
 
 enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
 struct note {
+	struct turn turn;
 	enum note_kind kind;
 	uint32_t pid, parent;
 	uint32_t file; /* for NOTE_EXPECT */
@@ -34,40 +38,50 @@ struct note {
 	size_t n;
 };
 
+/* A user whose mappings were collected a moment ago. */
+struct resting {
+	uint32_t user;
+	uint64_t next; /* they are not collected before; ns */
+};
+
 struct unwinder {
 	struct unwind_maps *maps; /* from NOTE_CONNECT on, like the spaces */
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
+	uint64_t swept;        /* by the thread; ns */
 	int interpreters;      /* the map, borrowed; -1: not connected yet */
 	struct buffer changed; /* uint32_t[]: processes whose mappings changed */
-	uint64_t next;         /* their mappings are not collected before; ns */
+	struct buffer resting; /* struct resting[] */
 	pthread_t thread;
 	bool running;
 
 	pthread_mutex_t lock; /* protects the following */
 	pthread_cond_t wakeup, settled;
-	struct buffer notes; /* struct note[] */
+	struct turns notes;       /* struct note */
+	struct quota notes_bytes; /* of their mappings */
 	bool flush;
 	bool busy; /* the thread is working */
 	bool calm; /* there is no hurry any more */
 	bool stop;
 
-	atomic_size_t notes_bytes; /* of mappings */
 	atomic_uint_least64_t lost;
 	atomic_uint_least64_t refused; /* by the thread */
 };
 
 /* --- the thread ------------------------------------------------------------------------ */
 
-static void notes_free(struct buffer *notes)
+static void note_free(struct note *note)
 {
-	struct note *all = (struct note *)(void *)notes->data;
+	if (note)
+		free(note->all);
+	free(note);
+}
 
-	for (size_t i = 0; i < notes->size / sizeof(*all); i++)
-		free(all[i].all);
-	buffer_free(notes);
+static size_t note_bytes(const struct note *note)
+{
+	return note->n * sizeof(*note->all);
 }
 
 static int act(struct unwinder *unwinder, const struct note *note)
@@ -91,19 +105,35 @@ static int act(struct unwinder *unwinder, const struct note *note)
 	return 0;
 }
 
-/* Handles and frees notes. Returns how many failed. */
-static uint64_t act_all(struct unwinder *unwinder, struct buffer *notes)
+static void sweep(struct unwinder *unwinder, uint64_t now)
 {
-	struct note *all = (struct note *)(void *)notes->data;
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < notes->size / sizeof(*all); i++)
-		lost += act(unwinder, &all[i]) != 0;
+	if (now < unwinder->swept + SWEEP_NS)
+		return;
+	unwinder->swept = now;
 	unwind_modules_sweep(
 		unwinder->modules,
-		clock_now() - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
-	notes_free(notes);
-	return lost;
+		now - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
+}
+
+/* Handles the next note, with the lock held before and afterwards; false: there is none. */
+static bool act_next(struct unwinder *unwinder)
+{
+	struct note *note = (struct note *)(void *)turns_take(&unwinder->notes);
+	uint64_t began = clock_now(), now;
+	bool failed;
+
+	if (!note)
+		return false;
+	quota_return(&unwinder->notes_bytes, note->turn.user, note_bytes(note));
+	pthread_mutex_unlock(&unwinder->lock);
+	failed = act(unwinder, note) != 0;
+	now = clock_now();
+	sweep(unwinder, now);
+	pthread_mutex_lock(&unwinder->lock);
+	turns_charge(&unwinder->notes, note->turn.user, now - began);
+	note_free(note);
+	unwinder->lost += failed;
+	return true;
 }
 
 static void *run(void *context)
@@ -114,25 +144,18 @@ static void *run(void *context)
 	(void)capabilities_drop(false);
 	pthread_mutex_lock(&unwinder->lock);
 	while (!unwinder->stop) {
-		struct buffer notes = unwinder->notes;
-		uint64_t lost;
-
 		if (unwinder->calm)
 			priority_restore();
 		if (!unwinder->flush) {
 			pthread_cond_wait(&unwinder->wakeup, &unwinder->lock);
 			continue;
 		}
-		unwinder->notes = (struct buffer){0};
-		unwinder->notes_bytes = 0;
 		unwinder->flush = false;
 		unwinder->busy = true;
-		pthread_mutex_unlock(&unwinder->lock);
-		lost = act_all(unwinder, &notes);
-		pthread_mutex_lock(&unwinder->lock);
+		while (!unwinder->stop && act_next(unwinder))
+			;
 		unwinder->busy = false;
 		pthread_cond_broadcast(&unwinder->settled);
-		unwinder->lost += lost;
 		unwinder->refused = unwind_modules_refused(unwinder->modules);
 		if (unwinder->spaces)
 			unwinder->refused += unwind_spaces_refused(unwinder->spaces);
@@ -169,6 +192,7 @@ int unwinder_create(struct files *files, struct processes *processes, struct unw
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
 	pthread_cond_init(&unwinder->settled, NULL);
+	unwinder->notes_bytes.most = NOTES_MAX;
 	err = unwind_modules_create(NULL, files, &unwinder->modules);
 	if (!err)
 		err = start(unwinder);
@@ -189,7 +213,7 @@ void unwinder_settle(struct unwinder *unwinder, uint64_t ns)
 
 	if (!unwinder)
 		return;
-	unwinder->next = 0;
+	unwinder->resting.size = 0;
 	unwinder_flush(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
 	while (!err && (unwinder->busy || unwinder->flush))
@@ -227,8 +251,12 @@ void unwinder_free(struct unwinder *unwinder)
 		pthread_mutex_unlock(&unwinder->lock);
 		pthread_join(unwinder->thread, NULL);
 	}
-	notes_free(&unwinder->notes);
+	while (unwinder->notes.waiting)
+		note_free((struct note *)(void *)turns_take(&unwinder->notes));
+	turns_free(&unwinder->notes);
+	quota_free(&unwinder->notes_bytes);
 	buffer_free(&unwinder->changed);
+	buffer_free(&unwinder->resting);
 	unwind_spaces_free(unwinder->spaces);
 	unwind_modules_free(unwinder->modules);
 	unwind_maps_free(unwinder->maps);
@@ -241,14 +269,21 @@ void unwinder_free(struct unwinder *unwinder)
 /* --- notes --------------------------------------------------------------------------------- */
 
 /* Takes over its mappings. */
-static void put(struct unwinder *unwinder, const struct note *note)
+static void put(struct unwinder *unwinder, const struct note *note, uint32_t user)
 {
+	struct note *kept = malloc(sizeof(*kept));
+
+	if (kept)
+		*kept = *note;
 	pthread_mutex_lock(&unwinder->lock);
-	if (buffer_append(&unwinder->notes, note, sizeof(*note))) {
+	if (!kept || quota_add(&unwinder->notes_bytes, user, note_bytes(note))) {
 		unwinder->lost++;
 		free(note->all);
-	} else {
-		unwinder->notes_bytes += note->n * sizeof(*note->all);
+		free(kept);
+	} else if (turns_put(&unwinder->notes, &kept->turn, user)) {
+		quota_return(&unwinder->notes_bytes, user, note_bytes(note));
+		unwinder->lost++;
+		note_free(kept);
 	}
 	pthread_mutex_unlock(&unwinder->lock);
 }
@@ -265,7 +300,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 	pthread_mutex_unlock(&unwinder->lock);
 	if (err)
 		return err;
-	put(unwinder, &(struct note){.kind = NOTE_CONNECT});
+	put(unwinder, &(struct note){.kind = NOTE_CONNECT}, 0);
 	unwinder_flush(unwinder);
 	return 0;
 }
@@ -273,7 +308,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 void unwinder_expect(struct unwinder *unwinder, uint32_t file)
 {
 	if (unwinder)
-		put(unwinder, &(struct note){.kind = NOTE_EXPECT, .file = file});
+		put(unwinder, &(struct note){.kind = NOTE_EXPECT, .file = file}, 0);
 }
 
 void unwinder_remap(struct unwinder *unwinder, struct process *process)
@@ -299,17 +334,20 @@ static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 	struct unwinder *unwinder = context;
 	const struct process *parent = processes_find(unwinder->processes, child->parent);
 
-	put(unwinder, &(struct note){.kind = NOTE_FORK,
-				     .pid = child->pid,
-				     .parent = parent_pid,
-				     .time = child->begin});
+	put(unwinder,
+	    &(struct note){.kind = NOTE_FORK,
+			   .pid = child->pid,
+			   .parent = parent_pid,
+			   .time = child->begin},
+	    child->user);
 	if (parent && parent->remapped)
 		unwinder_remap(unwinder, child);
 }
 
 static void note_end(void *context, const struct process *process)
 {
-	put(context, &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end});
+	put(context, &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
+	    process->user);
 }
 
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
@@ -376,7 +414,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 			note.all[note.n++] = all[i];
 	mappings_release(view);
 	if (note.all)
-		put(unwinder, &note);
+		put(unwinder, &note, process->user);
 	else
 		unwinder->lost++;
 }
@@ -389,25 +427,61 @@ static uint64_t thread_cpu_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A program that maps without end has a longer list of mappings each time: beyond some 16 ms, this
- * takes a bounded share of a CPU. If too much is queued for the thread, changes wait as well. */
-static void note_changed(struct unwinder *unwinder)
+static struct resting *resting_of(struct unwinder *unwinder, uint32_t user)
 {
-	const uint32_t *all = (const void *)unwinder->changed.data;
+	const struct resting fresh = {.user = user};
+	struct resting *all = (struct resting *)(void *)unwinder->resting.data;
+	size_t n = unwinder->resting.size / sizeof(*all);
+
+	for (size_t i = 0; i < n; i++)
+		if (all[i].user == user)
+			return &all[i];
+	if (buffer_append(&unwinder->resting, &fresh, sizeof(fresh)))
+		return NULL;
+	return (struct resting *)(void *)unwinder->resting.data + n;
+}
+
+static bool queue_is_full(struct unwinder *unwinder, uint32_t user)
+{
+	bool full;
+
+	pthread_mutex_lock(&unwinder->lock);
+	full = !quota_allow(&unwinder->notes_bytes, user, 1);
+	pthread_mutex_unlock(&unwinder->lock);
+	return full;
+}
+
+/*
+ * A program that maps without end has a longer list of mappings each time: beyond some 16 ms, its
+ * user takes a bounded share of a CPU. If too much of that user is queued for the thread, changes
+ * wait as well. False: not yet.
+ */
+static bool note_change(struct unwinder *unwinder, struct process *process)
+{
+	struct resting *resting = resting_of(unwinder, process->user);
 	uint64_t now = clock_now(), began = thread_cpu_ns();
 
-	if (!unwinder->changed.size || now < unwinder->next || unwinder->notes_bytes > NOTES_MAX)
-		return;
-	for (size_t i = 0; i < unwinder->changed.size / sizeof(*all); i++) {
+	if (!resting || now < resting->next || queue_is_full(unwinder, process->user))
+		return false;
+	note_mappings(unwinder, process);
+	if (resting->next + REST_NS < now)
+		resting->next = now - REST_NS;
+	resting->next += RESTS * (thread_cpu_ns() - began);
+	return true;
+}
+
+static void note_changed(struct unwinder *unwinder)
+{
+	uint32_t *all = (uint32_t *)(void *)unwinder->changed.data;
+	size_t n = unwinder->changed.size / sizeof(*all), kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
 		struct process *process = processes_find(unwinder->processes, all[i]);
 
-		if (process && process->end == PROCESS_RUNS)
-			note_mappings(unwinder, process);
+		if (process && process->end == PROCESS_RUNS && !note_change(unwinder, process))
+			all[kept++] = all[i];
 	}
-	unwinder->changed.size = 0;
-	if (unwinder->next + REST_NS < now)
-		unwinder->next = now - REST_NS;
-	unwinder->next += RESTS * (thread_cpu_ns() - began);
+	unwinder->changed.size = kept * sizeof(*all);
 }
 
 void unwinder_flush(struct unwinder *unwinder)
@@ -416,7 +490,7 @@ void unwinder_flush(struct unwinder *unwinder)
 		return;
 	note_changed(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
-	unwinder->flush = unwinder->notes.size > 0;
+	unwinder->flush = unwinder->notes.waiting > 0;
 	if (unwinder->flush)
 		pthread_cond_signal(&unwinder->wakeup);
 	pthread_mutex_unlock(&unwinder->lock);

@@ -11,6 +11,8 @@
 /* The id of the kernel's code page, [vdso], which has no file. */
 #define FILE_VDSO 1
 
+#define USER_SEVERAL (UINT32_MAX - 1) /* instead of a user */
+
 enum file_state {
 	FILE_READING, /* waiting for its facts */
 	FILE_KNOWN,
@@ -27,9 +29,11 @@ struct file {
 	uint32_t id; /* never reused */
 	struct file_key key;
 	enum file_state state;
-	int fd;       /* -1: not open */
-	int debug_fd; /* possible debug file, as seen by its process; -1: none known */
-	uid_t user;
+	int fd;                   /* -1: not open */
+	int debug_fd;             /* possible debug file, as seen by its process; -1: none known */
+	uid_t user;               /* its owner, as its file system says */
+	uint32_t mapper;          /* the user whose process mapped it first */
+	uint32_t payer;           /* for whom it counts: that user, or USER_SEVERAL */
 	bool is_shared;           /* may contain data of users other than its owner */
 	uint32_t filesystem;      /* statfs.f_type; 0: unknown */
 	char *path;               /* path of its first mapping */
@@ -45,7 +49,7 @@ struct file {
 /* A file as another thread gets it. */
 struct file_opened {
 	int fd;
-	uid_t user;
+	uint32_t payer;
 	char *path;
 };
 

@@ -3,6 +3,7 @@
  * evicted. */
 #include "file_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #define ENTRIES_MAX 8192 /* including code in no file */
+#define MODULES_MAX 8    /* of an entry */
+#define CHECK_TURNS 16   /* of check(), until the next one */
 
 int file_table_init(struct file_table *table, size_t files_max)
 {
@@ -74,6 +77,37 @@ struct entry *file_table_by_module(struct file_table *table, uint64_t module)
 	return touch(table, entry_at(table->by_module, &module));
 }
 
+/* Debug builds, now and then: an index leads to entries of the list only. */
+static void check(struct file_table *table)
+{
+#ifdef GC_CHECK
+	size_t n = 0, modules = 0;
+
+	if (table->checks++ % CHECK_TURNS)
+		return;
+	for (const struct entry *entry = table->oldest; entry; entry = entry->newer) {
+		assert(++n <= table->entries);
+		assert(entry_at(table->by_id, &entry->file.id) == entry);
+		modules += entry->modules.size / sizeof(uint64_t);
+	}
+	assert(n == table->entries && map_count(table->by_id) == n);
+	assert(map_count(table->by_module) == modules);
+#else
+	(void)table;
+#endif
+}
+
+/* This one of its modules leads to it no more. */
+static void drop_module(struct file_table *table, struct entry *entry, size_t at)
+{
+	uint64_t *modules = (uint64_t *)(void *)entry->modules.data;
+	size_t n = entry->modules.size / sizeof(*modules) - 1;
+
+	map_remove(table->by_module, &modules[at]);
+	memmove(modules + at, modules + at + 1, (n - at) * sizeof(*modules));
+	entry->modules.size = n * sizeof(*modules);
+}
+
 static void drop_content(struct entry *entry)
 {
 	if (entry->file.fd >= 0)
@@ -83,6 +117,8 @@ static void drop_content(struct entry *entry)
 	free(entry->file.path);
 	free(entry->file.sites);
 	buffer_free(&entry->waiting);
+	quota_free(&entry->waiters);
+	buffer_free(&entry->modules);
 }
 
 void file_table_forget(struct file_table *table, struct entry *entry)
@@ -93,13 +129,14 @@ void file_table_forget(struct file_table *table, struct entry *entry)
 	unlink_entry(table, entry);
 	table->entries--;
 	table->files -= is_file(entry);
-	table->users -= entry->file.user != 0;
-	if (entry_at(table->by_module, &entry->file.module) == entry)
-		map_remove(table->by_module, &entry->file.module);
+	quota_return(&table->shares, entry->file.payer, 1);
+	while (entry->modules.size)
+		drop_module(table, entry, 0);
 	if (entry_at(table->by_key, &entry->file.key) == entry)
 		map_remove(table->by_key, &entry->file.key);
 	drop_content(entry);
 	free(entry);
+	check(table);
 }
 
 void file_table_free(struct file_table *table)
@@ -109,17 +146,17 @@ void file_table_free(struct file_table *table)
 	map_free(table->by_key);
 	map_free(table->by_module);
 	map_free(table->by_id);
+	quota_free(&table->shares);
 	pthread_mutex_destroy(&table->lock);
 }
 
-/* Evicts the least recently used entry that is not being read or attached. */
-static bool forget_oldest(struct file_table *table)
+/* Evicts the least recently used entry of this user that is not being read or attached. */
+static bool forget_oldest(struct file_table *table, uint32_t user)
 {
-	bool users = table->users > table->files_max / 2;
 	struct entry *entry = table->oldest;
 
 	while (entry && (entry->file.state == FILE_READING || entry->file.attaching ||
-			 entry->waits_for_debug || (users && !entry->file.user)))
+			 entry->waits_for_debug || entry->file.payer != user))
 		entry = entry->newer;
 	if (entry)
 		file_table_forget(table, entry);
@@ -144,7 +181,7 @@ static int put(struct file_table *table, struct entry *entry)
 	bool added;
 	uint64_t *slot = map_put(table->by_key, &entry->file.key, &added);
 
-	if (!slot || put_id(table, entry)) {
+	if (!slot || quota_add(&table->shares, entry->file.payer, 1) || put_id(table, entry)) {
 		if (slot && added)
 			map_remove(table->by_key, &entry->file.key);
 		return -ENOMEM;
@@ -156,14 +193,24 @@ static int put(struct file_table *table, struct entry *entry)
 	return 0;
 }
 
-struct entry *file_table_add(struct file_table *table, const struct file_key *key, const char *path)
+void file_table_use(struct file_table *table, struct entry *entry, uint32_t user)
+{
+	if (entry->file.payer == user || entry->file.payer == USER_SEVERAL)
+		return;
+	quota_return(&table->shares, entry->file.payer, 1);
+	entry->file.payer = USER_SEVERAL;
+	(void)quota_add(&table->shares, entry->file.payer, 1);
+}
+
+struct entry *file_table_add(struct file_table *table, const struct file_key *key, const char *path,
+			     uint32_t user)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry)
 		return NULL;
 	while ((table->files >= table->files_max || table->entries >= ENTRIES_MAX) &&
-	       forget_oldest(table))
+	       forget_oldest(table, quota_largest(&table->shares)))
 		;
 	entry->file = (struct file){
 		.id = ++table->last_id,
@@ -172,22 +219,32 @@ struct entry *file_table_add(struct file_table *table, const struct file_key *ke
 		.fd = -1,
 		.debug_fd = -1,
 		.path = strdup(path),
+		.mapper = user,
+		.payer = user,
 	};
-	if (entry->file.path && !put(table, entry))
+	if (entry->file.path && !put(table, entry)) {
+		check(table);
 		return entry;
+	}
 	free(entry->file.path);
 	free(entry);
 	return NULL;
 }
 
-uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id)
+uint64_t file_table_add_module(struct file_table *table, struct entry *entry, uint64_t id)
 {
 	uint64_t *slot = id ? map_put(table->by_module, &id, NULL) : NULL;
 
-	if (!slot)
+	if (!slot || *slot)
+		return slot ? id : 0;
+	if (buffer_append(&entry->modules, &id, sizeof(id))) {
+		map_remove(table->by_module, &id);
 		return 0;
+	}
 	*slot = (uintptr_t)entry;
-	entry->file.module = id;
+	if (entry->modules.size > MODULES_MAX * sizeof(id))
+		drop_module(table, entry, 1); /* the first is its own */
+	check(table);
 	return id;
 }
 
@@ -197,7 +254,6 @@ void file_table_opened(struct file_table *table, struct entry *entry, int fd, ui
 	entry->file.fd = fd;
 	entry->file.user = user;
 	pthread_mutex_unlock(&table->lock);
-	table->users += user != 0;
 }
 
 /* The entry stays while the lock is held, so its descriptor is open. */
@@ -209,7 +265,7 @@ int file_table_open(struct file_table *table, uint32_t id, struct file_opened *o
 	pthread_mutex_lock(&table->lock);
 	entry = entry_at(table->by_id, &id);
 	if (entry && entry->file.fd >= 0) {
-		out->user = entry->file.user;
+		out->payer = entry->file.payer;
 		out->path = strdup(entry->file.path);
 		out->fd = fcntl(entry->file.fd, F_DUPFD_CLOEXEC, 0);
 	}

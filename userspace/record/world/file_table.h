@@ -2,8 +2,9 @@
 /* file_table.h: the entries of files.c, found by inode or module; the least recently used are
  * evicted. */
 /*
- * Code in no file has an entry too: the kernel's page, and code that a process generates. If files
- * of users other than root take more than half of the room, one of theirs is evicted.
+ * Code in no file has an entry too: the kernel's page, and code that a process generates. An entry
+ * counts for the user whose processes map it, or for no user if there are several; one of whoever
+ * has most is evicted.
  */
 #ifndef GCPROF_FILE_TABLE_H
 #define GCPROF_FILE_TABLE_H
@@ -11,22 +12,35 @@
 #include <pthread.h>
 
 #include "file.h"
+#include "../opener/opener.h"
 #include "../../util/buffer.h"
 #include "../../util/file_stamp.h"
 #include "../../util/map.h"
+#include "../../util/quota.h"
+#include "../../util/turns.h"
 
 #define KEY_SPECIAL   UINT64_MAX /* instead of a device */
 #define KEY_GENERATED (UINT64_MAX - 1)
 
+static inline struct file_key file_key_of(uint32_t major, uint32_t minor, uint64_t inode)
+{
+	return (struct file_key){(uint64_t)major << 32 | minor, inode};
+}
+
+struct files;
+
 struct entry {
+	struct turn turn; /* while it waits to be read */
 	struct file file;
 	struct file_stamp stamp;     /* zero until it is open */
 	struct entry *older, *newer; /* ordered by last use */
-	struct entry *next;          /* next entry to be read */
 	struct buffer waiting;       /* struct event_mmap[] */
+	struct quota waiters;        /* of these */
 	struct files *files;
-	bool waits_for_debug; /* a request to the opener is pending */
-	uint32_t pid;         /* first process that mapped it */
+	struct buffer modules; /* uint64_t[]: the ids that lead to it */
+	bool waits_for_debug;  /* a request to the opener is pending */
+	bool asked_debug;
+	struct opener_who who; /* a process that mapped it, of root if there was one; pid 0: none */
 	uint64_t met;
 };
 
@@ -34,12 +48,16 @@ struct file_table {
 	struct map *by_key, *by_module; /* of struct entry * */
 	struct entry *oldest, *newest;
 	size_t files, files_max;
-	size_t users; /* number of files that do not belong to root */
 	size_t entries;
+	struct quota shares; /* entries by user */
+	size_t checks;       /* of the debug builds */
 	uint32_t last_id;
-	pthread_mutex_t lock; /* protects by_id, and each fd and user */
+	pthread_mutex_t lock; /* protects by_id, and each fd */
 	struct map *by_id;
 };
+
+/* The entries of a registry. */
+struct file_table *files_table(struct files *files);
 
 /* -ENOMEM; must be freed even so. */
 int file_table_init(struct file_table *table, size_t files_max);
@@ -52,8 +70,11 @@ struct entry *file_table_by_module(struct file_table *table, uint64_t module);
 
 /* Adds an entry, replacing one with the same key; at first its file cannot be read. NULL: no
  * memory. */
-struct entry *file_table_add(struct file_table *table, const struct file_key *key,
-			     const char *path);
+struct entry *file_table_add(struct file_table *table, const struct file_key *key, const char *path,
+			     uint32_t user);
+
+/* A process of this user uses it, too. */
+void file_table_use(struct file_table *table, struct entry *entry, uint32_t user);
 
 /* Drops an entry. */
 void file_table_forget(struct file_table *table, struct entry *entry);
@@ -64,7 +85,8 @@ void file_table_opened(struct file_table *table, struct entry *entry, int fd, ui
 /* As files_open(). */
 int file_table_open(struct file_table *table, uint32_t id, struct file_opened *out);
 
-/* Gives the entry this module. Returns its id; 0: no memory. */
-uint64_t file_table_set_module(struct file_table *table, struct entry *entry, uint64_t id);
+/* The module leads to this entry until it is evicted; if it has many, only the first and the last
+ * ones do. One that leads to another entry stays there. Returns its id; 0: no memory. */
+uint64_t file_table_add_module(struct file_table *table, struct entry *entry, uint64_t id);
 
 #endif

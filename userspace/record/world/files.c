@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "file_debug.h"
 #include "file_table.h"
 #include "../machine/clock.h"
 #include "../../reader/worker.h"
@@ -28,17 +29,17 @@
 struct files {
 	struct opener *opener;
 	size_t opening;
-	size_t unknown;       /* number of files being opened or read */
+	struct quota unknown; /* files being opened or read */
 	files_mapped *mapped; /* NULL: none */
 	void *context;
 	struct worker *worker;
 	struct file_table table;
-	struct entry *reading; /* first file to be read */
-	struct entry **reading_end;
-	bool asked;        /* the worker is reading that one */
-	uid_t read_user;   /* non-root user whose files its process has read; 0: none */
-	bool read_users;   /* it has read files of several users */
-	uint32_t runtimes; /* bits: runtimes to record */
+	struct turns reading; /* struct entry: files to be read */
+	struct entry *asked;  /* the worker is reading it; NULL: none */
+	uint64_t asked_at;    /* since then; ns */
+	uid_t read_user;      /* non-root user whose files its process has read; 0: none */
+	bool read_users;      /* it has read files of several users */
+	uint32_t runtimes;    /* bits: runtimes to record */
 	uint64_t lost;
 };
 
@@ -61,9 +62,9 @@ int files_create(struct opener *opener, struct files **out)
 	if (!files)
 		return -ENOMEM;
 	files->opener = opener;
-	files->reading_end = &files->reading;
 	files->runtimes = UINT32_MAX;
 	err = file_table_init(&files->table, descriptors_for_files());
+	files->unknown.most = files->table.files_max / 2;
 	if (!err)
 		err = worker_create(WORKER_READER, true, &files->worker);
 	if (err) {
@@ -82,6 +83,8 @@ void files_free(struct files *files)
 	for (const struct entry *entry = files->table.oldest; entry; entry = entry->newer)
 		opener_cancel(files->opener, entry);
 	file_table_free(&files->table);
+	quota_free(&files->unknown);
+	turns_free(&files->reading);
 	free(files);
 }
 
@@ -103,11 +106,6 @@ void files_prepare(struct files *files)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-static struct file_key key_of(uint32_t major, uint32_t minor, uint64_t inode)
-{
-	return (struct file_key){(uint64_t)major << 32 | minor, inode};
-}
-
 /* Asks no file system, which might not answer. A file that is being attached counts as
  * unchanged. */
 static bool has_changed(const struct entry *entry)
@@ -124,17 +122,21 @@ static bool has_changed(const struct entry *entry)
 
 /* An entry for a file that still has to be opened. */
 static struct entry *add(struct files *files, const struct file_key *key, const char *path,
-			 uint32_t pid)
+			 uint32_t user)
 {
-	struct entry *entry = file_table_add(&files->table, key, path);
+	struct entry *entry = NULL;
 
-	if (!entry)
+	if (!quota_take(&files->unknown, user, 1))
 		return NULL;
+	entry = file_table_add(&files->table, key, path, user);
+	if (!entry) {
+		quota_return(&files->unknown, user, 1);
+		return NULL;
+	}
 	entry->files = files;
 	entry->file.state = FILE_READING;
-	entry->pid = pid;
+	entry->waiters.most = WAITING_MAX;
 	entry->met = clock_now();
-	files->unknown++;
 	return entry;
 }
 
@@ -161,9 +163,11 @@ static void pass_on(struct files *files, struct entry *entry)
 {
 	const struct event_mmap *events = (const void *)entry->waiting.data;
 
+	quota_return(&files->unknown, entry->file.mapper, 1);
 	for (size_t i = 0; i < entry->waiting.size / sizeof(*events); i++)
 		pass_mapping(files, entry, &events[i]);
 	buffer_free(&entry->waiting);
+	quota_free(&entry->waiters);
 }
 
 static void fail(struct files *files, struct entry *entry, int err)
@@ -175,7 +179,6 @@ static void fail(struct files *files, struct entry *entry, int err)
 	else
 		log_verbose("%s: not opened: %s", entry->file.path, strerror(-err));
 	entry->file.state = FILE_FAILED;
-	files->unknown--;
 	pass_on(files, entry);
 }
 
@@ -187,10 +190,10 @@ static void take_file(struct files *files, struct entry *entry, int fd,
 	entry->file.filesystem = opened->filesystem;
 	entry->file.is_shared = opened->filesystem == FUSE_SUPER_MAGIC ||
 				(opened->mode & (S_IWGRP | S_IWOTH));
-	entry->stamp = (struct file_stamp){opened->inode, opened->size,
+	entry->stamp = (struct file_stamp){opened->device, opened->inode, opened->size,
 					   file_stamp_time(opened->ctime_s, opened->ctime_ns)};
-	*files->reading_end = entry;
-	files->reading_end = &entry->next;
+	if (turns_put(&files->reading, &entry->turn, entry->file.payer))
+		fail(files, entry, -ENOMEM);
 }
 
 static void opened(void *context, const struct opener_result *result)
@@ -213,26 +216,6 @@ static void open_file(struct files *files, struct entry *entry, const struct mod
 		fail(files, entry, err);
 	else
 		files->opening++;
-}
-
-/* A debug file that the file's process sees and we do not. */
-static void debug_opened(void *context, const struct opener_result *result)
-{
-	struct entry *entry = context;
-
-	entry->waits_for_debug = false;
-	entry->file.debug_fd = result->err ? -1 : result->fd;
-}
-
-static void open_debug(struct files *files, struct entry *entry)
-{
-	const struct file_facts *facts = &entry->file.facts;
-	struct debug_wanted wanted = {.kind = DEBUG_IN_ROOT,
-				      .id_size = (uint32_t)facts->build_id_size};
-
-	memcpy(wanted.id, facts->build_id, wanted.id_size);
-	entry->waits_for_debug = !opener_debug(files->opener, entry->pid, entry->file.fd, &wanted,
-					       debug_opened, entry);
 }
 
 static int keep_sites(struct file *file, const struct probe_site *sites)
@@ -286,26 +269,28 @@ static bool reads_again(struct files *files, const struct file *file)
 		return false;
 	worker_renew(files->worker);
 	files->read_user = 0;
-	files->read_users = files->asked = false;
+	files->read_users = false;
 	return true;
 }
 
+static void ask(struct files *files, struct entry *entry);
+
 static void take_facts(struct files *files, const struct worker_answer *answer)
 {
-	struct entry *entry = files->reading;
+	struct entry *entry = files->asked;
 	struct file *file = &entry->file;
 	const struct probe_site *sites = NULL;
 	int err = answer->err;
 
 	if (!err)
 		err = facts_take(answer->data, answer->size, &file->facts, &sites);
-	if (!err && reads_again(files, file))
+	turns_charge(&files->reading, entry->turn.user, clock_now() - files->asked_at);
+	if (!err && reads_again(files, file)) {
+		ask(files, entry);
 		return;
+	}
 	note_read(files, file);
-	files->asked = false;
-	files->reading = entry->next;
-	if (!files->reading)
-		files->reading_end = &files->reading;
+	files->asked = NULL;
 	if (!err && file->facts.n_sites)
 		err = keep_sites(file, sites);
 	if (!err)
@@ -313,20 +298,19 @@ static void take_facts(struct files *files, const struct worker_answer *answer)
 	else
 		file->facts = (struct file_facts){0};
 	file->state = err ? FILE_FAILED : FILE_KNOWN;
-	files->unknown--;
 	if (err)
 		note_failure(entry, err);
-	else if (entry->pid && file->facts.build_id_size > 0)
-		open_debug(files, entry);
+	else
+		file_debug_known(entry, files->opener);
 	pass_on(files, entry);
 }
 
-static void ask(struct files *files)
+static void ask(struct files *files, struct entry *entry)
 {
 	struct worker_answer none = {.fd = -1};
 	const struct worker_order order = {
 		.kind = READ_FACTS,
-		.fds = &files->reading->file.fd,
+		.fds = &entry->file.fd,
 		.n_fds = 1,
 		.cpu_ns = CPU_NS,
 		.wall_ns = WALL_NS,
@@ -334,7 +318,8 @@ static void ask(struct files *files)
 	};
 
 	none.err = worker_start(files->worker, &order);
-	files->asked = !none.err;
+	files->asked = entry;
+	files->asked_at = clock_now();
 	if (none.err)
 		take_facts(files, &none);
 }
@@ -343,9 +328,9 @@ void files_turn(struct files *files)
 {
 	struct worker_answer answer;
 
-	while (files->reading) {
+	while (files->asked || files->reading.waiting) {
 		if (!files->asked) {
-			ask(files);
+			ask(files, (struct entry *)(void *)turns_take(&files->reading));
 			continue;
 		}
 		switch (worker_poll(files->worker, &answer)) {
@@ -367,7 +352,7 @@ void files_settle(struct files *files, uint64_t ns)
 
 	opener_turn(files->opener);
 	files_turn(files);
-	while ((files->opening || files->reading) && clock_now() < end) {
+	while ((files->opening || files->asked || files->reading.waiting) && clock_now() < end) {
 		worker_wait_any(20);
 		opener_turn(files->opener);
 		files_turn(files);
@@ -377,16 +362,19 @@ void files_settle(struct files *files, uint64_t ns)
 /* --- mappings ----------------------------------------------------------------------------- */
 
 /* NULL: left out, because too many came at once, or no memory. */
-static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path)
+static struct entry *meet(struct files *files, const struct event_mmap *event, const char *path,
+			  uint32_t user)
 {
 	struct module_place place = module_place_of(event, path);
-	struct file_key key = key_of(event->major, event->minor, event->inode);
+	struct file_key key = file_key_of(event->major, event->minor, event->inode);
 	struct entry *entry = file_table_find(&files->table, &key);
 
-	if (entry && !has_changed(entry))
+	place.user = user;
+	if (entry && !has_changed(entry)) {
+		file_table_use(&files->table, entry, user);
 		return entry;
-	entry = files->unknown <= files->table.files_max / 2 ? add(files, &key, path, place.pid)
-							     : NULL;
+	}
+	entry = add(files, &key, path, user);
 	if (entry)
 		open_file(files, entry, &place);
 	else
@@ -394,15 +382,17 @@ static struct entry *meet(struct files *files, const struct event_mmap *event, c
 	return entry;
 }
 
-uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path)
+uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path,
+		   uint32_t user)
 {
-	struct entry *entry = meet(files, event, path);
+	struct entry *entry = meet(files, event, path, user);
 
 	if (!entry)
 		return 0;
+	file_debug_meet(entry, files->opener, &(struct opener_who){event->header.tid, user});
 	if (entry->file.state != FILE_READING)
 		pass_mapping(files, entry, event);
-	else if (entry->waiting.size >= WAITING_MAX * sizeof(*event) ||
+	else if (!quota_take(&entry->waiters, user, 1) ||
 		 buffer_append(&entry->waiting, event, sizeof(*event)))
 		files->lost++;
 	return entry->file.id;
@@ -410,9 +400,10 @@ uint32_t files_map(struct files *files, const struct event_mmap *event, const ch
 
 /* The kernel's path, which a mapping will have too. */
 static struct entry *add_open(struct files *files, const struct file_key *key,
-			      const struct stat *st, int fd)
+			      const struct stat *st, int fd, uint32_t user)
 {
 	const struct opener_file opened = {
+		.device = st->st_dev,
 		.inode = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.ctime_s = st->st_ctim.tv_sec,
@@ -426,7 +417,7 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		return NULL;
-	entry = add(files, key, path, 0);
+	entry = add(files, key, path, user);
 	fd = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (fd >= 0)
 		take_file(files, entry, fd, &opened);
@@ -435,7 +426,7 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 	return entry;
 }
 
-struct file *files_read(struct files *files, int fd)
+struct file *files_read(struct files *files, int fd, uint32_t user)
 {
 	struct entry *entry;
 	struct stat st;
@@ -443,10 +434,12 @@ struct file *files_read(struct files *files, int fd)
 
 	if (fstat(fd, &st))
 		return NULL;
-	key = key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
+	key = file_key_of(major(st.st_dev), minor(st.st_dev), st.st_ino);
 	entry = file_table_find(&files->table, &key);
 	if (!entry || has_changed(entry))
-		entry = add_open(files, &key, &st, fd);
+		entry = add_open(files, &key, &st, fd, user);
+	if (entry)
+		file_table_use(&files->table, entry, user);
 	if (entry)
 		files_settle(files, WALL_NS);
 	return entry ? &entry->file : NULL;
@@ -454,69 +447,17 @@ struct file *files_read(struct files *files, int fd)
 
 struct file *files_find(struct files *files, uint32_t major, uint32_t minor, uint64_t inode)
 {
-	struct file_key key = key_of(major, minor, inode);
+	struct file_key key = file_key_of(major, minor, inode);
 	struct entry *entry = file_table_find(&files->table, &key);
 
 	return entry ? &entry->file : NULL;
 }
 
-/* --- modules ------------------------------------------------------------------------------ */
+/* --- figures ------------------------------------------------------------------------------ */
 
-/* The entry of code in no file. */
-static struct entry *find_special(struct files *files, const struct file_key *key, const char *name)
+struct file_table *files_table(struct files *files)
 {
-	struct entry *entry = file_table_find(&files->table, key);
-
-	return entry ? entry : file_table_add(&files->table, key, name);
-}
-
-uint64_t files_module(struct files *files, struct profile_writer *writer,
-		      const struct module_place *place)
-{
-	struct file_key key = key_of(place->major, place->minor, place->inode);
-	const char *path = place->path;
-	struct code_span own = {0, 0};
-	const struct file *file;
-	struct entry *entry;
-	uint64_t id;
-
-	if (!place->inode)
-		key = (struct file_key){KEY_SPECIAL,
-					profile_writer_string(writer, path, strlen(path))};
-	entry = place->inode ? file_table_find(&files->table, &key)
-			     : find_special(files, &key, path);
-	file = entry ? &entry->file : NULL;
-	id = file ? file->module : 0;
-	if (file)
-		own = (struct code_span){file->facts.own, file->facts.own_size};
-	if (!id && file && file_is_program(file) && !file->facts.build_id_size)
-		id = profile_writer_file(writer, file->path, &entry->stamp, &own);
-	else if (!id)
-		id = profile_writer_module(
-			writer, file ? file->path : path, file ? file->facts.build_id : NULL,
-			file && file_is_program(file) ? (size_t)file->facts.build_id_size : 0,
-			&own);
-	return entry ? file_table_set_module(&files->table, entry, id) : id;
-}
-
-uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process)
-{
-	struct entry *entry = find_special(files, &(struct file_key){KEY_GENERATED, process}, "");
-
-	if (!entry)
-		return 0;
-	entry->file.process = process;
-	return file_table_set_module(&files->table, entry,
-				     profile_writer_generated(writer, process));
-}
-
-void files_forget_generated(struct files *files, uint64_t process)
-{
-	struct entry *entry =
-		file_table_find(&files->table, &(struct file_key){KEY_GENERATED, process});
-
-	if (entry)
-		file_table_forget(&files->table, entry);
+	return &files->table;
 }
 
 const struct file *files_by_id(struct files *files, uint32_t id)
@@ -533,8 +474,6 @@ const struct file *files_by_module(struct files *files, uint64_t module)
 	return entry ? &entry->file : NULL;
 }
 
-/* --- figures ------------------------------------------------------------------------------ */
-
 int files_open(struct files *files, uint32_t id, struct file_opened *out)
 {
 	return file_table_open(&files->table, id, out);
@@ -544,7 +483,7 @@ uint64_t files_pending(const struct files *files)
 {
 	uint64_t pending = UINT64_MAX;
 
-	if (!files->unknown)
+	if (!files->unknown.used)
 		return pending;
 	for (const struct entry *entry = files->table.oldest; entry; entry = entry->newer)
 		if (entry->file.state == FILE_READING && entry->met < pending)

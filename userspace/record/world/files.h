@@ -2,7 +2,8 @@
 /* files.h: the registry of files that traced processes have mapped. */
 /*
  * A file is identified by device and inode, as the kernel reports them with a mapping; a file whose
- * content changed is another one. It is opened once and stays open while it is registered, so that
+ * content changed is another one. Paths and build-ids identify nothing: whoever made the file, or
+ * mounted it, chose them. It is opened once and stays open while it is registered, so that
  * its inode cannot be reused. A reader process extracts its facts soon after its first mapping.
  * Other modules refer to it by its id, or by that of its module in the profile. Code in no file has
  * an entry too: the kernel's page, and code that a process generates.
@@ -39,17 +40,18 @@ void files_choose_runtimes(struct files *files, uint32_t mask);
 /* Starts the reader before the first file. */
 void files_prepare(struct files *files);
 
-/* A file was mapped. Returns its id; 0: it is left out. */
-uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path);
+/* A process of this user mapped a file. Returns its id; 0: it is left out. */
+uint32_t files_map(struct files *files, const struct event_mmap *event, const char *path,
+		   uint32_t user);
 
 /* Takes answers of readers. */
 void files_turn(struct files *files);
 
 /*
- * Reads an open file (borrowed) and waits for that; for use before the program runs. NULL: no
- * memory. Valid until the next call.
+ * Reads an open file (borrowed) for this user and waits for that; for use before the program runs.
+ * NULL: no memory. Valid until the next call.
  */
-struct file *files_read(struct files *files, int fd);
+struct file *files_read(struct files *files, int fd, uint32_t user);
 
 /* Waits until all files are known, at most `ns`. */
 void files_settle(struct files *files, uint64_t ns);
@@ -65,7 +67,8 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 		      const struct module_place *place);
 
 /* The same for code that a process generates. */
-uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process);
+uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process,
+			 uint32_t user);
 
 /* The process has ended, and with it its code. */
 void files_forget_generated(struct files *files, uint64_t process);

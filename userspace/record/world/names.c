@@ -16,15 +16,16 @@
  */
 struct names {
 	unsigned references; /* of processes, and of layers above */
-	size_t *used;        /* the recording's total of bytes */
-	size_t bytes;        /* of this layer */
-	struct map *map;     /* struct name_key to struct entry * */
+	struct names_share *share;
+	size_t bytes;    /* of this layer */
+	struct map *map; /* struct name_key to struct entry * */
 	struct names *below;
 };
 
 /* Its texts are not copied from layer to layer. */
 struct entry {
 	unsigned references;
+	struct names_share *share;
 	size_t text_size, file_size;
 	uint64_t line;
 	char text[]; /* the text, then the file */
@@ -33,6 +34,27 @@ struct entry {
 #define SLOT_BYTES 64 /* the map's key, value and slots */
 
 #define LAYERS 16 /* so many are looked through; if there are more, small ones are united */
+
+struct names_share *names_share_of(struct map *shares, size_t *total, uint32_t user)
+{
+	uint64_t *slot = map_put(shares, &user, NULL);
+	struct names_share *share;
+
+	if (!slot || *slot)
+		return slot ? (struct names_share *)(uintptr_t)*slot : NULL;
+	share = calloc(1, sizeof(*share));
+	*slot = (uintptr_t)share;
+	if (share)
+		share->total = total;
+	return share;
+}
+
+bool names_same(const struct name *a, const struct name *b)
+{
+	return a->text_size == b->text_size && a->file_size == b->file_size && a->line == b->line &&
+	       !memcmp(a->text, b->text, a->text_size) &&
+	       (!a->file_size || !memcmp(a->file, b->file, a->file_size));
+}
 
 static size_t entry_bytes(const struct entry *entry)
 {
@@ -44,11 +66,23 @@ static struct entry *entry_of(uint64_t value)
 	return (struct entry *)(uintptr_t)value;
 }
 
-static void entry_release(struct entry *entry, size_t *used)
+static void charge(struct names_share *share, size_t bytes)
+{
+	share->used += bytes;
+	*share->total += bytes;
+}
+
+static void discharge(struct names_share *share, size_t bytes)
+{
+	share->used -= bytes;
+	*share->total -= bytes;
+}
+
+static void entry_release(struct entry *entry)
 {
 	if (--entry->references)
 		return;
-	*used -= entry_bytes(entry);
+	discharge(entry->share, entry_bytes(entry));
 	free(entry);
 }
 
@@ -60,8 +94,8 @@ static void layer_free(struct names *layer)
 	uint64_t *value;
 
 	while (map_next(layer->map, &cursor, &key, &value)) {
-		entry_release(entry_of(*value), layer->used);
-		*layer->used -= SLOT_BYTES;
+		entry_release(entry_of(*value));
+		discharge(layer->share, SLOT_BYTES);
 	}
 	map_free(layer->map);
 	free(layer);
@@ -77,13 +111,14 @@ void names_release(struct names *names)
 	}
 }
 
-static struct entry *entry_create(const struct name *name, size_t *used)
+static struct entry *entry_create(const struct name *name, struct names_share *share)
 {
 	struct entry *entry = malloc(sizeof(*entry) + name->text_size + name->file_size);
 
 	if (!entry)
 		return NULL;
 	entry->references = 1;
+	entry->share = share;
 	entry->text_size = name->text_size;
 	entry->file_size = name->file_size;
 	entry->line = name->line;
@@ -91,7 +126,7 @@ static struct entry *entry_create(const struct name *name, size_t *used)
 		memcpy(entry->text, name->text, name->text_size);
 	if (name->file_size)
 		memcpy(entry->text + name->text_size, name->file, name->file_size);
-	*used += entry_bytes(entry);
+	charge(share, entry_bytes(entry));
 	return entry;
 }
 
@@ -104,9 +139,13 @@ static void entry_name(const struct entry *entry, struct name *out)
 	out->line = entry->line;
 }
 
-bool names_allow(size_t used, size_t own, size_t more)
+bool names_allow(const struct names_share *share, size_t own, size_t more)
 {
-	return used + more <= NAMES_BUDGET && own + more <= 3 * (NAMES_BUDGET - used - more);
+	size_t left = *share->total < NAMES_BUDGET ? NAMES_BUDGET - *share->total : 0;
+	/* More of it would be more than three times what is left then. */
+	size_t room = 3 * left > share->used ? (3 * left - share->used) / 4 : 0;
+
+	return more <= room && own + more <= 3 * (room - more);
 }
 
 size_t names_bytes(const struct names *names)
@@ -126,28 +165,28 @@ static int layer_put(struct names *layer, const struct name_key *key, struct ent
 	uint64_t *value = map_put(layer->map, key, NULL);
 
 	if (!value) {
-		entry_release(entry, layer->used);
+		entry_release(entry);
 		return -ENOMEM;
 	}
 	if (*value) {
 		layer->bytes -= entry_bytes(entry_of(*value)) + SLOT_BYTES;
-		*layer->used -= SLOT_BYTES;
-		entry_release(entry_of(*value), layer->used);
+		discharge(layer->share, SLOT_BYTES);
+		entry_release(entry_of(*value));
 	}
 	*value = (uintptr_t)entry;
 	layer->bytes += entry_bytes(entry) + SLOT_BYTES;
-	*layer->used += SLOT_BYTES;
+	charge(layer->share, SLOT_BYTES);
 	return 0;
 }
 
-static struct names *layer_create(size_t *used)
+static struct names *layer_create(struct names_share *share)
 {
 	struct names *layer = calloc(1, sizeof(*layer));
 
 	if (!layer)
 		return NULL;
 	layer->references = 1;
-	layer->used = used;
+	layer->share = share;
 	layer->map = map_create(sizeof(struct name_key));
 	if (!layer->map) {
 		free(layer);
@@ -182,6 +221,7 @@ static int unite(struct names *top)
 {
 	struct names *below = top->below;
 	bool is_larger = map_count(top->map) > map_count(below->map);
+	struct names_share *share = below->share;
 	struct map *map = below->map;
 	size_t bytes = below->bytes;
 	int err = is_larger ? layer_copy(top, below, false) : layer_copy(below, top, true);
@@ -192,8 +232,10 @@ static int unite(struct names *top)
 		bytes = below->bytes;
 		below->map = top->map;
 		below->bytes = top->bytes;
+		below->share = top->share;
 		top->map = map;
 		top->bytes = bytes;
+		top->share = share;
 	}
 	top->below = below->below;
 	layer_free(below);
@@ -246,7 +288,7 @@ struct names *names_share(struct names *names)
 }
 
 /* Gives a process a layer of its own. */
-static int make_own(struct names **names, size_t *used)
+static int make_own(struct names **names, struct names_share *share)
 {
 	struct names *top;
 
@@ -254,7 +296,7 @@ static int make_own(struct names **names, size_t *used)
 		tidy(*names);
 		return 0;
 	}
-	top = layer_create(used);
+	top = layer_create(share);
 	if (!top)
 		return -ENOMEM;
 	top->below = *names;
@@ -262,19 +304,20 @@ static int make_own(struct names **names, size_t *used)
 	return 0;
 }
 
-int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name)
+int names_set(struct names **names, struct names_share *share, struct name_key key,
+	      const struct name *name)
 {
 	size_t bytes = sizeof(struct entry) + name->text_size + name->file_size + SLOT_BYTES;
 	struct entry *entry;
 	int err;
 
 	/* Not even its number is stored, since there may be any number of these. */
-	if (!names_allow(*used, names_bytes(*names), bytes))
+	if (!names_allow(share, names_bytes(*names), bytes))
 		return -EOVERFLOW;
-	err = make_own(names, used);
+	err = make_own(names, share);
 	if (err)
 		return err;
-	entry = entry_create(name, used);
+	entry = entry_create(name, share);
 	return entry ? layer_put(*names, &key, entry) : -ENOMEM;
 }
 

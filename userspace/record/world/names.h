@@ -33,20 +33,33 @@ struct name {
 	uint64_t line;
 };
 
+struct map;
 struct names;
 struct profile_writer;
+
+/* What the tables of one user hold, and those of all. */
+struct names_share {
+	size_t used;
+	size_t *total;
+};
+
+/* The share of a user, kept in a map of pointers by user (uint32_t); NULL: no memory. */
+struct names_share *names_share_of(struct map *shares, size_t *total, uint32_t user);
+
+bool names_same(const struct name *a, const struct name *b);
 
 /* NULL stands for an empty table everywhere. */
 struct names *names_share(struct names *names);
 void names_release(struct names *names);
 
-/* Stores a copy of a name. *used counts the bytes held. -ENOMEM; -EOVERFLOW if names_allow()
- * refuses. */
-int names_set(struct names **names, size_t *used, struct name_key key, const struct name *name);
+/* Stores a copy of a name. -ENOMEM; -EOVERFLOW if names_allow() refuses. `share` stays as long as
+ * any table. */
+int names_set(struct names **names, struct names_share *share, struct name_key key,
+	      const struct name *name);
 
-/* May a process that has `own` bytes get `more`? It may have three times what it leaves to
- * others. */
-bool names_allow(size_t used, size_t own, size_t more);
+/* May a process of this user that has `own` bytes get `more`? A user may have three times what is
+ * left to others, and a process three times what is left to its user. */
+bool names_allow(const struct names_share *share, size_t own, size_t more);
 
 /* Bytes held by a table. */
 size_t names_bytes(const struct names *names);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "processes.h"
+#include "../../util/quota.h"
 
 /*
  * Sweeps after an end, because records may be late and totals are read each second. A last record
@@ -52,6 +53,7 @@ struct processes {
 	struct map *by_proc;  /* proc_pid to its latest process */
 	struct map *threads;  /* struct thread_key to id, with THREAD_ENDED */
 	uint64_t last_thread; /* id */
+	struct map *shares;   /* user to struct names_share * */
 	size_t names_used;    /* bytes */
 	struct mappings_pool mappings;
 	uint64_t unnamed;
@@ -71,7 +73,9 @@ int processes_create(struct profile_writer *writer, struct processes **out)
 	processes->by_index = map_create(sizeof(uint32_t));
 	processes->by_proc = map_create(sizeof(uint32_t));
 	processes->threads = map_create(sizeof(struct thread_key));
-	if (!processes->by_index || !processes->by_proc || !processes->threads) {
+	processes->shares = map_create(sizeof(uint32_t));
+	if (!processes->by_index || !processes->by_proc || !processes->threads ||
+	    !processes->shares) {
 		processes_free(processes);
 		return -ENOMEM;
 	}
@@ -90,9 +94,21 @@ static size_t references(const struct process *process)
 	return process->referenced ? map_count(process->referenced) * REFERENCE_BYTES : 0;
 }
 
+/* Where the names of a process count; NULL: no memory. */
+static struct names_share *share_of(struct processes *processes, struct process *process)
+{
+	if (!process->share)
+		process->share =
+			names_share_of(processes->shares, &processes->names_used, process->user);
+	return process->share;
+}
+
 static void forget_names(struct processes *processes, struct process *process)
 {
 	processes->names_used -= references(process);
+	if (process->share)
+		process->share->used -= references(process);
+	process->share = NULL;
 	names_release(process->names);
 	map_free(process->referenced);
 	process->names = NULL;
@@ -131,6 +147,7 @@ void processes_free(struct processes *processes)
 	map_free(processes->by_index);
 	map_free(processes->by_proc);
 	map_free(processes->threads);
+	map_free_all(processes->shares, free);
 	free(processes);
 }
 
@@ -171,6 +188,7 @@ struct process *processes_meet(struct processes *processes, uint32_t index, uint
 	process->pid = pid;
 	process->begin = time;
 	process->end = PROCESS_RUNS;
+	process->user = USER_UNKNOWN;
 	*slot = (uintptr_t)process;
 	return process;
 }
@@ -514,20 +532,21 @@ uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap)
 int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
 			uint64_t number)
 {
+	struct names_share *share = share_of(processes, process);
 	struct name_key key = {kind, number};
 	struct name name;
 	uint64_t *state;
 
-	if (!process->referenced)
+	if (share && !process->referenced)
 		process->referenced = map_create(sizeof(struct name_key));
 	if (!process->referenced)
 		return -ENOMEM;
 	state = map_get(process->referenced, &key);
 	if (state && *state == WRITTEN)
 		return 0;
-	if (!state &&
-	    !names_allow(processes->names_used, names_bytes(process->names) + references(process),
-			 REFERENCE_BYTES)) {
+	if (!state && !names_allow(share, names_bytes(process->names) + references(process),
+				   REFERENCE_BYTES)) {
+		quota_refuse(process->user);
 		processes->unnamed++;
 		return 0;
 	}
@@ -536,6 +555,7 @@ int processes_reference(struct processes *processes, struct process *process, en
 		if (!state)
 			return -ENOMEM;
 		processes->names_used += REFERENCE_BYTES;
+		share->used += REFERENCE_BYTES;
 	}
 	*state = REFERENCED;
 	if (!names_get(process->names, key, &name))
@@ -544,25 +564,21 @@ int processes_reference(struct processes *processes, struct process *process, en
 	return names_write(processes->writer, process->id, key, &name);
 }
 
-static bool same_name(const struct name *a, const struct name *b)
-{
-	return a->text_size == b->text_size && a->file_size == b->file_size && a->line == b->line &&
-	       !memcmp(a->text, b->text, a->text_size) &&
-	       (!a->file_size || !memcmp(a->file, b->file, a->file_size));
-}
-
 int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
 		   uint64_t number, const struct name *name)
 {
+	struct names_share *share = share_of(processes, process);
 	struct name_key key = {kind, number};
 	struct name known;
 	uint64_t *state;
 	int err;
 
 	/* Each heap announces its names again, and for each profiler that attaches. */
-	if (names_get(process->names, key, &known) && same_name(&known, name))
+	if (names_get(process->names, key, &known) && names_same(&known, name))
 		return 0;
-	err = names_set(&process->names, &processes->names_used, key, name);
+	err = share ? names_set(&process->names, share, key, name) : -ENOMEM;
+	if (err == -EOVERFLOW)
+		quota_refuse(process->user);
 	if (err)
 		return err;
 	state = process->referenced ? map_get(process->referenced, &key) : NULL;

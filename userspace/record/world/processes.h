@@ -33,6 +33,7 @@ struct process {
 	uint32_t ns_pid;     /* innermost; 0: unknown */
 	uint32_t proc_pid;   /* in the recorder's namespace, as in /proc; 0: not visible there */
 	bool announced;      /* by the kernel side; otherwise known by its first event */
+	uint32_t user;       /* who started it: real user id; USER_UNKNOWN: not announced yet */
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS while it runs */
 	struct process_join joins[PROCESS_JOINS]; /* joins.h */
 	uint8_t n_joins;
@@ -70,11 +71,13 @@ struct process {
 	uint64_t changes; /* of mappings or program: invalidates derived data */
 	struct mappings *mappings; /* NULL: none */
 	struct names *names;       /* NULL: none */
+	struct names_share *share; /* where its names count; NULL: nowhere yet */
 	struct map *referenced; /* struct name_key: 1 referenced, 2 its name is written; or NULL */
 	size_t threads;         /* number of known threads */
 };
 
 #define PROCESS_RUNS UINT64_MAX
+#define USER_UNKNOWN UINT32_MAX
 
 /* Its mappings that are not yet in the profile (ahead.h), by time. */
 static inline struct mapping *process_ahead(const struct process *process, size_t *n)

@@ -238,6 +238,7 @@ int snapshot_task(uint32_t process, uint32_t pid, uint64_t time, struct event_ta
 		.ns_pid = owner.number,
 		.ns_tid = owner.number,
 		.proc_pid = pid,
+		.user = owner.user,
 	};
 	running_name((pid_t)pid, out->name);
 	return 0;

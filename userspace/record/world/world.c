@@ -108,6 +108,7 @@ static void forks(struct world *world, const struct event_header *header)
 	}
 	child = processes_find(world->processes, event->child_process);
 	child->parent = header->process;
+	child->user = event->user;
 	if (parent && child->program < parent->program)
 		child->program = parent->program;
 	world->lost += newcomers_add_child(world->newcomers, child) != 0;
@@ -122,10 +123,11 @@ static void is_found(struct world *world, const struct event_header *header)
 	int added = header->process
 			    ? processes_begin(world->processes, header->process, &ids, header->time)
 			    : 0;
+	struct process *process = processes_find(world->processes, header->process);
 
-	if (added < 0 ||
-	    (added && !event->kernel &&
-	     newcomers_add(world->newcomers, processes_find(world->processes, header->process))))
+	if (process)
+		process->user = event->user;
+	if (added < 0 || (added && !event->kernel && newcomers_add(world->newcomers, process)))
 		world->lost++;
 }
 
@@ -137,6 +139,7 @@ static void execs(struct world *world, const struct event_header *header)
 	if (!process)
 		return;
 	process->program = header->time;
+	process->user = ((const struct event_exec *)(const void *)header)->user;
 	if (process->mapped < header->time &&
 	    buffer_append(&world->executed, &executed, sizeof(executed)))
 		world->lost++;
