@@ -284,6 +284,58 @@ TEST(files_of_one_path_stay_apart_and_a_users_path_is_that_users)
 	finish(&rig);
 }
 
+/* A copy of /bin/true with another byte at its end; a process of this user maps it. */
+static struct module_place copy_true(struct rig *rig, unsigned number, char last, uint32_t user)
+{
+	struct module_place place;
+	char path[96], command[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/copy-%u", rig->path, number);
+	snprintf(command, sizeof(command), "cp /bin/true %s && printf %c >>%s", path, last, path);
+	CHECK_EQ(system(command), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	place = place_of(files_read(rig->files, fd, user), "");
+	place.path = "/usr/bin/true";
+	place.user = user;
+	close(fd);
+	return place;
+}
+
+/* Size and build-id are the same for all of them. */
+TEST(files_are_one_module_if_their_content_is_the_same_and_one_user_brought_them_in)
+{
+	struct rlimit limit, few = {60, 60};
+	struct module_place copies[5];
+	uint64_t modules[5];
+	struct rig rig;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	begin(&rig);
+	for (unsigned i = 0; i < 3; i++)
+		copies[i] = copy_true(&rig, i, 'a', 0);
+	copies[3] = copy_true(&rig, 3, 'b', 0);
+	copies[4] = copy_true(&rig, 4, 'a', 1001);
+	for (unsigned i = 0; i < 5; i++)
+		modules[i] = files_module(rig.files, rig.writer, &copies[i]);
+	CHECK_EQ(modules[1], modules[0]);
+	CHECK_EQ(modules[2], modules[0]);
+	CHECK(modules[3] != modules[0] && modules[4] != modules[0] && modules[4] != modules[3]);
+	/* The module outlives the first file. */
+	for (unsigned i = 5; i < 60; i++) {
+		CHECK(find(&rig, &copies[2]));
+		read_number(&rig, i, "more");
+	}
+	CHECK(!find(&rig, &copies[0]));
+	CHECK(files_by_module(rig.files, modules[0]) == find(&rig, &copies[2]));
+	CHECK(!files_by_module(rig.files, modules[3]));
+	finish(&rig);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 /* Everything is defined again with another id at once, and a module's entry is evicted later. */
 TEST(ids_of_modules_that_the_profile_forgot_lead_to_no_evicted_entry)
 {

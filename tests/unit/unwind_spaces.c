@@ -550,6 +550,22 @@ TEST(files_of_one_user_take_no_more_room_than_they_leave)
 	code_close(&libc);
 }
 
+/* Users take turns, and the pid was another user's. */
+TEST(a_late_fork_changes_nothing_for_a_later_program)
+{
+	struct mapping mapping = {.start = HERE, .end = HERE + 0x100000, .file = 77};
+	struct world world;
+	uint32_t table;
+
+	world_open(&world);
+	CHECK_EQ(unwind_spaces_map(world.spaces, 10, 1, 0, &mapping, 1), 0);
+	CHECK_EQ(unwind_spaces_map(world.spaces, 60, 2, 50, &mapping, 1), 0);
+	table = table_of(&world, 2);
+	CHECK_EQ(unwind_spaces_fork(world.spaces, 20, 2, 1), 0);
+	CHECK_EQ(table_of(&world, 2), table);
+	world_close(&world);
+}
+
 TEST(files_that_are_not_known_have_no_rows)
 {
 	struct code linker;

@@ -281,7 +281,7 @@ static void fail(struct opener *opener, struct lane *lane, int err)
 static void take(struct opener *opener, struct lane *lane, const struct worker_answer *answer)
 {
 	struct opener_result result = {.err = answer->err, .fd = answer->fd};
-	bool is_block = lane->current->kind == OPENER_MEMORY;
+	bool is_block = lane->current->kind == OPENER_MEMORY || lane->current->kind == OPENER_HASH;
 	size_t size = is_block ? sizeof(result.block) : sizeof(result.file);
 
 	if (!result.err && (answer->size < size || (!is_block && answer->fd < 0)))
@@ -486,6 +486,15 @@ int opener_debug(struct opener *opener, const struct opener_who *who, int progra
 	const char *name = wanted->name[0] || !debug_path(wanted, path) ? debug.wanted.name : path;
 	const struct order order = {OPENER_DEBUG, who->pid, &debug,  sizeof(debug), name,
 				    program,      done,     context, &who->user};
+
+	return add(opener, LANE_FILES, &order);
+}
+
+int opener_hash(struct opener *opener, const struct opener_who *who, int file,
+		const struct opener_hash *wanted, opener_done *done, void *context)
+{
+	const struct order order = {OPENER_HASH, who->pid, wanted,  sizeof(*wanted), "",
+				    file,        done,     context, &who->user};
 
 	return add(opener, LANE_FILES, &order);
 }

@@ -77,7 +77,7 @@ struct opener_result {
 	int fd;       /* read-only, O_CLOEXEC, owned by the callee; -1: error or none */
 	union {
 		struct opener_file file;   /* of all other requests */
-		struct opener_block block; /* of opener_memory() */
+		struct opener_block block; /* of opener_memory() and opener_hash() */
 	};
 };
 
@@ -98,6 +98,10 @@ int opener_open(struct opener *opener, const struct module_place *place, opener_
  */
 int opener_debug(struct opener *opener, const struct opener_who *who, int program,
 		 const struct debug_wanted *wanted, opener_done *done, void *context);
+
+/* Hashes the content of an open file, which is not needed afterwards. -EFBIG: it is too large. */
+int opener_hash(struct opener *opener, const struct opener_who *who, int file,
+		const struct opener_hash *wanted, opener_done *done, void *context);
 
 /* Opens the /tmp of a process (O_PATH), if it sees another one than we do (code_owner.h). */
 int opener_temporary(struct opener *opener, uint32_t pid, opener_done *done, void *context);

@@ -18,6 +18,9 @@
 #include <unistd.h>
 
 #include "opener_process.h"
+#include "../../util/map.h"
+
+#define HASHED_MAX (UINT64_C(256) << 20) /* bytes of a file: some 0.4 s */
 
 static bool is_hung(uint64_t device, const struct opener_head *head)
 {
@@ -273,4 +276,29 @@ int opener_open_map(const struct opener_head *head, const struct code_owner *own
 		return fd;
 	close(fd);
 	return -EPERM;
+}
+
+int opener_hash_file(const struct opener_head *head, const struct opener_hash *wanted, int fd,
+		     struct opener_block *out)
+{
+	static char bytes[256 << 10];
+	struct statx known;
+	off_t at = 0;
+	ssize_t size;
+	int err = fd < 0 ? -EBADF : describe_handle(fd, &known);
+
+	if (err)
+		return err;
+	if (!S_ISREG(known.stx_mode) || known.stx_size > HASHED_MAX)
+		return -EFBIG;
+	if (is_hung(makedev(known.stx_dev_major, known.stx_dev_minor), head))
+		return -EHOSTDOWN;
+	opener_announce(makedev(known.stx_dev_major, known.stx_dev_minor));
+	out->before = wanted->seed[0];
+	out->after = wanted->seed[1];
+	for (; (size = pread(fd, bytes, sizeof(bytes), at)) > 0; at += size) {
+		out->before = map_hash(out->before, bytes, (size_t)size);
+		out->after = map_hash(out->after, bytes, (size_t)size);
+	}
+	return size < 0 ? -errno : (uint64_t)at == known.stx_size ? 0 : -ESTALE;
 }

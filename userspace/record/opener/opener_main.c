@@ -74,6 +74,7 @@ static size_t size_of(uint32_t kind)
 		[OPENER_SPACE] = sizeof(struct opener_space),
 		[OPENER_MAPS] = sizeof(struct opener_process),
 		[OPENER_WORDS] = sizeof(struct opener_process),
+		[OPENER_HASH] = sizeof(struct opener_hash),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -125,6 +126,14 @@ static void change_memory(const struct opener_memory *wanted)
 	answer(err, &block, sizeof(block), -1);
 }
 
+static void hash_file(const struct opener_head *head, const struct opener_hash *wanted, int fd)
+{
+	struct opener_block block = {0};
+	int err = opener_hash_file(head, wanted, fd, &block);
+
+	answer(err, &block, sizeof(block), -1);
+}
+
 static void work(const struct request *request, const void *body)
 {
 	const struct opener_head *head = (const void *)request->data;
@@ -157,6 +166,9 @@ static void work(const struct request *request, const void *body)
 		break;
 	case OPENER_WORDS:
 		answer_file(opener_read_words(process->pid, &file), &file);
+		break;
+	case OPENER_HASH:
+		hash_file(head, body, fd);
 		break;
 	default:
 		change_memory(body);

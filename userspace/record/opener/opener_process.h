@@ -21,6 +21,10 @@ int opener_open_debug(const struct opener_head *head, const struct opener_debug 
 int opener_open_map(const struct opener_head *head, const struct code_owner *owner,
 		    struct opener_file *out);
 
+/* Hashes an open file: 0 or a negative errno, as opener_hash(). */
+int opener_hash_file(const struct opener_head *head, const struct opener_hash *wanted, int fd,
+		     struct opener_block *out);
+
 /* A socket to a process that reads a program's memory, and the program's user; or a negative errno,
  * as opener_space(). */
 int opener_open_space(const struct opener_space *wanted, uid_t *user);

@@ -28,6 +28,7 @@ enum opener_request {
 	OPENER_SPACE,  /* opener_space: opener_file, zero except for the user, and a socket */
 	OPENER_MAPS,   /* opener_process: zeroed opener_file and a descriptor of text */
 	OPENER_WORDS,  /* opener_process: opener_file, zero except for the inode, and likewise */
+	OPENER_HASH,   /* opener_hash, with a file's descriptor: opener_block */
 };
 
 struct opener_head {
@@ -58,6 +59,11 @@ struct opener_debug {
 
 struct opener_process {
 	uint32_t pid;
+};
+
+/* The hash of a file's content: `before` and `after` of the answer. */
+struct opener_hash {
+	uint64_t seed[2]; /* which others do not know */
 };
 
 /* A file to open as this user. */

@@ -230,8 +230,8 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 	struct space *space;
 
 	unwind_spaces_exit(spaces, time, pid); /* another process that had this pid */
-	if (!from || !from->table)
-		return 0;
+	if (!from || !from->table || find(spaces, pid))
+		return 0; /* or has it since */
 	space = get(spaces, pid);
 	if (!space)
 		return -ENOMEM;

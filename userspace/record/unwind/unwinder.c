@@ -288,6 +288,14 @@ static void put(struct unwinder *unwinder, const struct note *note, uint32_t use
 	pthread_mutex_unlock(&unwinder->lock);
 }
 
+/* In one queue for each process, even if it becomes another user's: its notes stay in order. */
+static uint32_t queue_of(struct process *process)
+{
+	if (process->unwinds_for == USER_UNKNOWN)
+		process->unwinds_for = process->user;
+	return process->unwinds_for;
+}
+
 int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 {
 	int err;
@@ -339,7 +347,7 @@ static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 			   .pid = child->pid,
 			   .parent = parent_pid,
 			   .time = child->begin},
-	    child->user);
+	    queue_of(child));
 	if (parent && parent->remapped)
 		unwinder_remap(unwinder, child);
 }
@@ -347,7 +355,7 @@ static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 static void note_end(void *context, const struct process *process)
 {
 	put(context, &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
-	    process->user);
+	    process->unwinds_for);
 }
 
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
@@ -414,7 +422,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 			note.all[note.n++] = all[i];
 	mappings_release(view);
 	if (note.all)
-		put(unwinder, &note, process->user);
+		put(unwinder, &note, queue_of(process));
 	else
 		unwinder->lost++;
 }
@@ -458,10 +466,10 @@ static bool queue_is_full(struct unwinder *unwinder, uint32_t user)
  */
 static bool note_change(struct unwinder *unwinder, struct process *process)
 {
-	struct resting *resting = resting_of(unwinder, process->user);
+	struct resting *resting = resting_of(unwinder, queue_of(process));
 	uint64_t now = clock_now(), began = thread_cpu_ns();
 
-	if (!resting || now < resting->next || queue_is_full(unwinder, process->user))
+	if (!resting || now < resting->next || queue_is_full(unwinder, queue_of(process)))
 		return false;
 	note_mappings(unwinder, process);
 	if (resting->next + REST_NS < now)

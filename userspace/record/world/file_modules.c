@@ -56,6 +56,24 @@ static uint64_t file_module(struct file_table *table, struct profile_writer *wri
 	return file_table_add_module(table, entry, profile_writer_file(writer, &module));
 }
 
+/* Its module under its first path, or that of its twin. */
+static uint64_t main_module(struct file_table *table, struct profile_writer *writer,
+			    struct entry *entry)
+{
+	const struct module_place first = {.path = entry->file.path,
+					   .user = maker_of(&entry->file)};
+	struct entry *twin = entry->twin ? file_table_by_id(table, entry->twin) : NULL;
+
+	if (entry->file.module)
+		return entry->file.module;
+	if (twin && !twin->file.module)
+		(void)main_module(table, writer, twin);
+	if (twin)
+		twin->is_twin_of_others = true;
+	entry->file.module = twin ? twin->file.module : file_module(table, writer, entry, &first);
+	return entry->file.module;
+}
+
 /*
  * The first path is that of all who use the file, but another user's path of it is no more than
  * that user's: it may lead there in that user's mount namespace only.
@@ -66,7 +84,6 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 	const struct file_key key = file_key_of(place->major, place->minor, place->inode);
 	struct file_table *table = files_table(files);
 	struct entry *entry = place->inode ? file_table_find(table, &key) : NULL;
-	struct module_place first;
 
 	if (!place->inode)
 		return special_module(table, writer, place->path);
@@ -74,10 +91,7 @@ uint64_t files_module(struct files *files, struct profile_writer *writer,
 		return profile_writer_module(writer, place->path, NULL, 0, NULL);
 	if (entry->file.mapper != place->user && strcmp(entry->file.path, place->path))
 		return file_module(table, writer, entry, place);
-	first = (struct module_place){.path = entry->file.path, .user = maker_of(&entry->file)};
-	if (!entry->file.module)
-		entry->file.module = file_module(table, writer, entry, &first);
-	return entry->file.module;
+	return main_module(table, writer, entry);
 }
 
 uint64_t files_generated(struct files *files, struct profile_writer *writer, uint64_t process,

@@ -97,13 +97,29 @@ static void check(struct file_table *table)
 #endif
 }
 
-/* This one of its modules leads to it no more. */
+/* An entry that has this module, which leads to a twin of it; NULL: none. */
+static struct entry *find_heir(const struct file_table *table, const struct entry *of, uint64_t id)
+{
+	struct entry *entry = of->is_twin_of_others ? table->newest : NULL;
+
+	while (entry && (entry == of || entry->file.module != id))
+		entry = entry->older;
+	return entry;
+}
+
+/* This one of its modules leads to it no more, but to a twin if there is one. */
 static void drop_module(struct file_table *table, struct entry *entry, size_t at)
 {
 	uint64_t *modules = (uint64_t *)(void *)entry->modules.data;
 	size_t n = entry->modules.size / sizeof(*modules) - 1;
+	struct entry *heir = find_heir(table, entry, modules[at]);
 
-	map_remove(table->by_module, &modules[at]);
+	if (heir && !buffer_append(&heir->modules, &modules[at], sizeof(*modules))) {
+		*map_get(table->by_module, &modules[at]) = (uintptr_t)heir;
+		heir->is_twin_of_others = true;
+	} else {
+		map_remove(table->by_module, &modules[at]);
+	}
 	memmove(modules + at, modules + at + 1, (n - at) * sizeof(*modules));
 	entry->modules.size = n * sizeof(*modules);
 }
@@ -155,8 +171,9 @@ static bool forget_oldest(struct file_table *table, uint32_t user)
 {
 	struct entry *entry = table->oldest;
 
-	while (entry && (entry->file.state == FILE_READING || entry->file.attaching ||
-			 entry->waits_for_debug || entry->file.payer != user))
+	while (entry &&
+	       (entry->file.state == FILE_READING || entry->file.attaching ||
+		entry->waits_for_debug || entry->waits_for_hash || entry->file.payer != user))
 		entry = entry->newer;
 	if (entry)
 		file_table_forget(table, entry);

@@ -39,6 +39,11 @@ struct entry {
 	struct files *files;
 	struct buffer modules; /* uint64_t[]: the ids that lead to it */
 	bool waits_for_debug;  /* a request to the opener is pending */
+	bool waits_for_hash;   /* likewise */
+	bool is_hashed, is_twin_of_others;
+	uint64_t hash[2]; /* of its content */
+	uint32_t twin;    /* id of a file that may have the same content; 0: none */
+	struct file_twins *twins;
 	bool asked_debug;
 	struct opener_who who; /* a process that mapped it, of root if there was one; pid 0: none */
 	uint64_t met;

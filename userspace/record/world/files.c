@@ -16,6 +16,7 @@
 
 #include "file_debug.h"
 #include "file_table.h"
+#include "file_twins.h"
 #include "../machine/clock.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
@@ -34,6 +35,7 @@ struct files {
 	void *context;
 	struct worker *worker;
 	struct file_table table;
+	struct file_twins twins;
 	struct turns reading; /* struct entry: files to be read */
 	struct entry *asked;  /* the worker is reading it; NULL: none */
 	uint64_t asked_at;    /* since then; ns */
@@ -54,6 +56,8 @@ static size_t descriptors_for_files(void)
 	return limit.rlim_cur / 4 + 1;
 }
 
+static void know(void *context, struct entry *entry);
+
 int files_create(struct opener *opener, struct files **out)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -65,6 +69,11 @@ int files_create(struct opener *opener, struct files **out)
 	files->runtimes = UINT32_MAX;
 	err = file_table_init(&files->table, descriptors_for_files());
 	files->unknown.most = files->table.files_max / 2;
+	files->twins = (struct file_twins){.table = &files->table,
+					   .opener = opener,
+					   .known = know,
+					   .context = files,
+					   .seed.seed = {map_seed(), ~map_seed()}};
 	if (!err)
 		err = worker_create(WORKER_READER, true, &files->worker);
 	if (err) {
@@ -273,6 +282,24 @@ static bool reads_again(struct files *files, const struct file *file)
 	return true;
 }
 
+static void fail_reading(struct files *files, struct entry *entry, int err)
+{
+	entry->file.facts = (struct file_facts){0};
+	entry->file.state = FILE_FAILED;
+	note_failure(entry, err);
+	pass_on(files, entry);
+}
+
+/* All about it is known. */
+static void know(void *context, struct entry *entry)
+{
+	struct files *files = context;
+
+	entry->file.state = FILE_KNOWN;
+	file_debug_known(entry, files->opener);
+	pass_on(files, entry);
+}
+
 static void ask(struct files *files, struct entry *entry);
 
 static void take_facts(struct files *files, const struct worker_answer *answer)
@@ -295,14 +322,10 @@ static void take_facts(struct files *files, const struct worker_answer *answer)
 		err = keep_sites(file, sites);
 	if (!err)
 		choose_runtime(files, &file->facts, file->sites);
-	else
-		file->facts = (struct file_facts){0};
-	file->state = err ? FILE_FAILED : FILE_KNOWN;
 	if (err)
-		note_failure(entry, err);
-	else
-		file_debug_known(entry, files->opener);
-	pass_on(files, entry);
+		fail_reading(files, entry, err);
+	else if (!file_twins_seek(&files->twins, entry))
+		know(files, entry);
 }
 
 static void ask(struct files *files, struct entry *entry)
@@ -352,7 +375,8 @@ void files_settle(struct files *files, uint64_t ns)
 
 	opener_turn(files->opener);
 	files_turn(files);
-	while ((files->opening || files->asked || files->reading.waiting) && clock_now() < end) {
+	while ((files->opening || files->twins.asked || files->asked || files->reading.waiting) &&
+	       clock_now() < end) {
 		worker_wait_any(20);
 		opener_turn(files->opener);
 		files_turn(files);

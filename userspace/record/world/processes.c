@@ -188,7 +188,7 @@ struct process *processes_meet(struct processes *processes, uint32_t index, uint
 	process->pid = pid;
 	process->begin = time;
 	process->end = PROCESS_RUNS;
-	process->user = USER_UNKNOWN;
+	process->user = process->unwinds_for = USER_UNKNOWN;
 	*slot = (uintptr_t)process;
 	return process;
 }

@@ -53,6 +53,7 @@ struct process {
 	uint8_t copies;        /* enum text_copies (ingest/text_copies.h), of this program: */
 	uint64_t copies_of;    /* the time of its exec */
 	uint64_t refused;      /* the same plus one: a message says that it has no probes */
+	uint32_t unwinds_for;  /* the first of its users for whom the unwinder was notified */
 
 	/* What the profile has reached. */
 	bool written;      /* is in the profile */
