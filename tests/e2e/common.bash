@@ -27,11 +27,14 @@ is_ours() { # PID
 	[[ $(readlink "/proc/$1/cwd") == $(realpath "$BATS_RUN_TMPDIR")/* ]]
 }
 
-# Ends what a test has put into `started`, stopped or not.
+# Ends what a test has put into `started`, stopped or not: processes, and groups as negative numbers.
 end_started() {
 	local pid
 	for pid in "${started[@]}"; do
-		! is_ours "$pid" || kill -KILL "$pid" 2>/dev/null || true
+		[[ $pid != -* ]] || pid=$(pgrep -g "${pid#-}" || true)
+		for pid in $pid; do
+			! is_ours "$pid" || kill -KILL "$pid" 2>/dev/null || true
+		done
 	done
 }
 

@@ -284,6 +284,32 @@ TEST(files_of_one_path_stay_apart_and_a_users_path_is_that_users)
 	finish(&rig);
 }
 
+/* Their mappings wait two seconds for that, not longer. */
+TEST(files_of_one_path_that_are_not_known_yet_stay_apart)
+{
+	struct {
+		struct event_mmap event;
+		char path[32];
+	} map[2] = {0};
+	uint64_t modules[2];
+	struct rig rig;
+
+	begin(&rig);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct module_place place = {
+			.path = "/usr/bin/app", .inode = 77, .minor = i, .user = 1001 * i};
+
+		map[i].event.inode = place.inode;
+		map[i].event.minor = place.minor;
+		strcpy(map[i].path, place.path);
+		CHECK(files_map(rig.files, &map[i].event, map[i].path, place.user));
+		modules[i] = files_module(rig.files, rig.writer, &place);
+		CHECK(files_by_module(rig.files, modules[i]) == find(&rig, &place));
+	}
+	CHECK(modules[0] != modules[1]);
+	finish(&rig);
+}
+
 /* A copy of /bin/true with another byte at its end; a process of this user maps it. */
 static struct module_place copy_true(struct rig *rig, unsigned number, char last, uint32_t user)
 {

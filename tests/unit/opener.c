@@ -247,6 +247,49 @@ TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
 	end(opener);
 }
 
+enum { SILENT = 10 };
+
+/* Each is another device, so each is tried. */
+TEST(file_systems_of_one_user_leave_others_their_openers)
+{
+	struct opener *opener = begin();
+	struct module_place file, silent[SILENT];
+	struct seen seen[SILENT] = {0}, honest = {0};
+	char name[32], paths[SILENT][256];
+	struct fuse_rig rigs[SILENT];
+	size_t full = 0;
+
+	make_file("a", "first");
+	file = place_of("a");
+	for (int i = 0; i < SILENT; i++) {
+		snprintf(name, sizeof(name), "fuse%d", i);
+		CHECK(!mkdir(name, 0755));
+		rigs[i] = fuse_rig_begin(name);
+		strcat(name, "/silent");
+		silent[i] = place_of(name);
+		snprintf(paths[i], sizeof(paths[i]), "%s", silent[i].path);
+		silent[i].path = paths[i];
+		silent[i].pid = 0;
+		silent[i].user = 1001;
+		CHECK_EQ(opener_open(opener, &silent[i], see, &seen[i]), 0);
+	}
+	file = place_of("a");
+	CHECK_EQ(opener_open(opener, &file, see, &honest), 0);
+	while (!honest.n)
+		opener_turn(opener);
+	/* It had waited for one of them only. */
+	CHECK_EQ(honest.err[0], 0);
+	CHECK(!seen[1].n);
+	CHECK(opener_settle(opener, UINT64_C(60000000000)));
+	for (int i = 0; i < SILENT; i++)
+		full += seen[i].err[0] == -EMFILE;
+	CHECK(full > 0 && full < SILENT);
+	CHECK(has_text(open_now(opener, &file, NULL), "first"));
+	for (int i = 0; i < SILENT; i++)
+		fuse_rig_end(&rigs[i]);
+	end(opener);
+}
+
 TEST(a_path_that_nobody_answers_for_is_left_with_its_process)
 {
 	struct opener *opener = begin();

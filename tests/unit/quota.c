@@ -3,6 +3,7 @@
  */
 #include "test.h"
 
+#include "record/store/facts.h"
 #include "util/quota.h"
 #include "util/turns.h"
 
@@ -47,6 +48,23 @@ TEST(a_user_who_takes_all_leaves_a_quarter_and_only_that_user_is_refused)
 	CHECK_EQ(quota.used, 0);
 	CHECK_EQ(take_all(&quota, LATE), 768);
 	quota_free(&quota);
+}
+
+TEST(users_who_had_more_than_their_share_are_named)
+{
+	char text[REFUSED_TEXT];
+
+	facts_describe_refused(text);
+	CHECK_STR(text, "");
+	quota_refuse(HOG);
+	quota_refuse(LATE);
+	quota_refuse(HOG);
+	facts_describe_refused(text);
+	CHECK_STR(text, "user 1001: 2, user 1003: 1");
+	for (uint32_t user = 0; user < 1000; user++)
+		quota_refuse(user);
+	facts_describe_refused(text);
+	CHECK(strnlen(text, sizeof(text)) < sizeof(text));
 }
 
 TEST(whoever_was_served_least_is_next)

@@ -374,7 +374,11 @@ uint64_t profile_writer_file(struct profile_writer *writer, const struct module_
 	const struct file_stamp *stamp = &file->stamp;
 	struct record record = {.kind = RECORD_module};
 	struct bytes name = {file->path, strlen(file->path)};
-	struct bytes identity = {(const char *)stamp, sizeof(*stamp)};
+	struct {
+		struct file_stamp stamp;
+		uint64_t number;
+	} key = {*stamp, stamp->changed ? 0 : file->number};
+	struct bytes identity = {(const char *)&key, sizeof(key)};
 	bool added = false;
 
 	record.module.path = profile_writer_string(writer, name.data, name.size);

@@ -82,8 +82,9 @@ uint64_t profile_writer_module(struct profile_writer *writer, const char *path,
 struct module_file {
 	const char *path;
 	struct bytes build_id;
-	struct file_stamp stamp;
-	uint32_t user; /* who has made it, or chosen its path */
+	struct file_stamp stamp; /* zero: not known yet */
+	uint64_t number;         /* of the file in the recording, which tells it apart then */
+	uint32_t user;           /* who has made it, or chosen its path */
 	struct code_span own;
 };
 

@@ -7,12 +7,14 @@
  *	-d DEPTH	makes the paths of these copies long: folders in folders
  *	-k COUNT	makes no more copies than that, and keeps them mapped
  *	-r TO		unmaps each copy at once, with a link to TO in its place
+ *	-a FOLDER	maps all files below it, which may be root's, over and over
  *	-s SECONDS	and then ends (default: never)
  *
  * Writes "ready" once all is mapped; the copies begin then.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +34,7 @@
 
 static struct {
 	bool call, lease;
-	const char *copies, *link_to;
+	const char *copies, *link_to, *all;
 	long depth, keep;
 	double seconds;
 } options = {.keep = -1};
@@ -142,11 +144,27 @@ static void make_copies(const char *from, double end)
 	close(fd);
 }
 
+/* A file of a walk. */
+static int map_found(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+	int fd = kind == FTW_F && st->st_size ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	void *image;
+
+	(void)walk;
+	if (fd < 0)
+		return 0;
+	image = mmap(NULL, CODE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (image != MAP_FAILED)
+		munmap(image, CODE);
+	return 0;
+}
+
 static void parse(int argc, char **argv)
 {
 	int choice;
 
-	while ((choice = getopt(argc, argv, "cln:d:k:r:s:")) != -1) {
+	while ((choice = getopt(argc, argv, "cln:d:k:r:a:s:")) != -1) {
 		switch (choice) {
 		case 'c':
 			options.call = true;
@@ -165,6 +183,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'r':
 			options.link_to = optarg;
+			break;
+		case 'a':
+			options.all = optarg;
 			break;
 		case 's':
 			options.seconds = strtod(optarg, NULL);
@@ -188,6 +209,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (options.copies && optind < argc)
 		make_copies(argv[optind], end);
+	while (options.all && now() < end)
+		nftw(options.all, map_found, 16, FTW_PHYS);
 	while (now() < end) {
 		for (size_t i = 0; options.call && i < n_codes; i++)
 			codes[i]();

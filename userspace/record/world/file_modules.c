@@ -49,6 +49,7 @@ static uint64_t file_module(struct file_table *table, struct profile_writer *wri
 		.build_id = {(const char *)file->facts.build_id,
 			     is_program ? (size_t)file->facts.build_id_size : 0},
 		.stamp = entry->stamp,
+		.number = file->id,
 		.user = place->user,
 		.own = {file->facts.own, file->facts.own_size},
 	};
@@ -66,6 +67,9 @@ static uint64_t main_module(struct file_table *table, struct profile_writer *wri
 
 	if (entry->file.module)
 		return entry->file.module;
+	/* A mapping that waits no longer; later ones will have more. */
+	if (entry->file.state == FILE_READING)
+		return file_module(table, writer, entry, &first);
 	if (twin && !twin->file.module)
 		(void)main_module(table, writer, twin);
 	if (twin)
