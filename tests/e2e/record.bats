@@ -52,7 +52,7 @@ $(pwd)"
 	record -F 0 -- ./launch ls /
 	grep -q 'no collections were recorded: no runtime that gcprof knows in launch, uname or ls or in their' record.log
 	holds '.streams.gc.why_not | contains("launch, uname or ls")'
-	record -F 0 -- ./launch "$WORKLOADS/churn" --bytes 64M
+	record -F 0 -- ./launch "$WORKLOADS/churn" --seconds 2
 	holds '.gc.minor.count > 0'
 	absent 'no runtime' record.log
 }
