@@ -238,7 +238,7 @@ is_gone() { # PID
 	chown 0 mine/word
 	PATH=$PWD/mine:$PATH "$GCPROF" record -o roots/data -- /bin/echo word
 	[ -e linked ]
-	rm roots/data
+	rm roots/data roots/data.old
 	unharmed
 }
 
