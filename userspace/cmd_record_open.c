@@ -243,7 +243,7 @@ static void search_file(void *context, const char *path, int fd)
 	struct probe_search *search = context;
 	struct recording *recording = search->recording;
 	const struct probe_target first = {recording->first.process,
-					   (uint32_t)target_pid(recording->target), true};
+					   (uint32_t)target_pid(recording->target), UINT64_MAX};
 	const struct probe_target target = search->everywhere ? (struct probe_target){0} : first;
 	struct file *file = files_read(recording->files, fd, geteuid());
 	struct problem problem = {""};

@@ -110,9 +110,9 @@ static void fail(struct arrival *arrival, const struct problem *problem)
 	counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 }
 
-static struct probe_target probe_target(const struct process *process)
+static struct probe_target probe_target(const struct process *process, uint64_t from)
 {
-	return (struct probe_target){(uint32_t)process->id, process->proc_pid, false};
+	return (struct probe_target){(uint32_t)process->id, process->proc_pid, from};
 }
 
 /* The file must not have breakpoints in this program. */
@@ -134,7 +134,7 @@ static void refuse(struct arrival *arrival, const struct file *file, struct proc
 static bool attach(struct arrival *arrival, struct file *file, struct process *process,
 		   const struct event_mmap *event, uint64_t until)
 {
-	const struct probe_target target = probe_target(process);
+	const struct probe_target target = probe_target(process, event->header.time);
 	struct problem problem;
 	int err = 1;
 
@@ -212,7 +212,7 @@ static bool ended(struct arrival *arrival, const struct attach_result *result)
 	if (result->sites == -ENOENT && result->file && process)
 		process->absent = result->file->id;
 	if (result->sites > 0 && !result->file && process)
-		add_unprobed(arrival, process, process->begin, clock_now());
+		add_unprobed(arrival, process, result->from, clock_now());
 	if (result->sites <= 0 || !result->file)
 		return true;
 	runtime = &result->file->facts.runtime;
@@ -337,7 +337,7 @@ void arrival_copied(struct arrival *arrival, struct process *process, const char
 
 void arrival_forked(struct arrival *arrival, const struct process *child)
 {
-	const struct probe_target target = probe_target(child);
+	const struct probe_target target = probe_target(child, child->begin);
 
 	if (child->proc_pid &&
 	    attach_forked(session_probes(arrival->session), child->parent, &target) < 0)
@@ -348,15 +348,17 @@ void arrival_forked(struct arrival *arrival, const struct process *child)
 void arrival_left(struct arrival *arrival, const struct process *ended)
 {
 	struct process *process = processes_find(arrival->processes, (uint32_t)ended->id);
+	uint64_t from;
 
 	texts_forget(arrival->session, (uint32_t)ended->id);
-	if (attach_ended(session_probes(arrival->session), (uint32_t)ended->id) && process)
-		add_unprobed(arrival, process, process->begin, process->end);
+	from = attach_ended(session_probes(arrival->session), (uint32_t)ended->id);
+	if (process)
+		add_unprobed(arrival, process, from, process->end);
 }
 
 void arrival_thread_ended(struct arrival *arrival, const struct process *process, uint32_t thread)
 {
-	const struct probe_target target = probe_target(process);
+	const struct probe_target target = probe_target(process, clock_now());
 
 	attach_thread_ended(session_probes(arrival->session), &target, thread);
 }

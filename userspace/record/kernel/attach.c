@@ -209,8 +209,11 @@ static bool set_result(struct attach *attach, int err, const struct attacher_ans
 	struct probe_link *link = link_at(attach, attach->current);
 	bool wanted = link->state != LINK_ENDS;
 
-	*out = (struct attach_result){
-		.file = link->file, .process = link->process, .pid = link->pid, .sites = err};
+	*out = (struct attach_result){.file = link->file,
+				      .process = link->process,
+				      .pid = link->pid,
+				      .from = link->from,
+				      .sites = err};
 	link->thread = said->thread;
 	if (err && wanted && tries_again(attach, err))
 		return false;

@@ -39,7 +39,9 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 /* A process to attach to: its index, and its pid in /proc here. */
 struct probe_target {
 	uint32_t process, pid;
-	bool ahead; /* it has not executed its program yet, which will map the file */
+	/* Since when it runs without these probes, CLOCK_MONOTONIC ns; UINT64_MAX: it has not
+	 * executed its program yet, which will map the file. */
+	uint64_t from;
 };
 
 /*
@@ -65,8 +67,9 @@ void attach_thread_ended(struct attach *attach, const struct probe_target *targe
 /* A process executed a program at `time` (ns): only what was mapped since, or will be, counts. */
 void attach_exec(struct attach *attach, uint32_t process, uint64_t time);
 
-/* A process has ended. True if it had a file that was not attached yet. */
-bool attach_ended(struct attach *attach, uint32_t process);
+/* A process has ended. Since when a file of it waited to be attached, as in its target; UINT64_MAX:
+ * none did. */
+uint64_t attach_ended(struct attach *attach, uint32_t process);
 
 /* A process has replaced code from `start` to `end`, and is stopped or will be: removes breakpoints
  * from the copy, and lets it go on. */
@@ -78,6 +81,7 @@ struct attach_result {
 	bool restored;         /* of attach_restore(); sites: breakpoints removed */
 	struct file *file;     /* NULL: its parent's, or probes were removed */
 	uint32_t process, pid; /* 0: probes were removed */
+	uint64_t from;         /* as in its target */
 	/* Sites attached, or a negative errno with a `problem`. -EBUSY: to be tried again, possibly
 	 * nothing to worry about; `problem` is then empty, as it is with -ESRCH: the process ended.
 	 * -ETIME: not finished yet. */

@@ -17,7 +17,8 @@ int attach_add_link(struct attach *attach, const struct probe_target *target, ui
 		.first = first,
 		.process = target->process,
 		.pid = target->pid,
-		.mapped = target->ahead ? UINT64_MAX : clock_now(),
+		.from = target->from,
+		.mapped = target->from == UINT64_MAX ? UINT64_MAX : clock_now(),
 		.file = file,
 	};
 
@@ -46,19 +47,20 @@ void attach_exec(struct attach *attach, uint32_t process, uint64_t time)
 	}
 }
 
-bool attach_ended(struct attach *attach, uint32_t process)
+uint64_t attach_ended(struct attach *attach, uint32_t process)
 {
-	bool waited = false;
+	uint64_t from = UINT64_MAX;
 	uint32_t next;
 
 	for (uint32_t i = probe_links_of(attach->links, process); i != LINKS_NONE; i = next) {
 		next = probe_links_after(attach->links, i);
 		if (link_at(attach, i)->state == LINK_ENDS)
 			continue;
-		waited |= link_at(attach, i)->state == LINK_WAITS;
+		if (link_at(attach, i)->state == LINK_WAITS && link_at(attach, i)->from < from)
+			from = link_at(attach, i)->from;
 		probe_links_end(attach->links, i);
 	}
-	return waited;
+	return from;
 }
 
 void attach_thread_ended(struct attach *attach, const struct probe_target *target, uint32_t thread)

@@ -29,6 +29,7 @@ struct probe_link {
 	uint32_t next;     /* of the process, plus one; 0: the last */
 	uint32_t tries;    /* that failed */
 	uint64_t user;     /* of the process */
+	uint64_t from;     /* as in its target */
 	uint64_t since;    /* attached, ns; 0: not yet */
 	uint64_t mapped;   /* the file, as far as known, ns; UINT64_MAX: it will be */
 	uint64_t try_at;   /* ns */

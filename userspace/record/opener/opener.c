@@ -409,11 +409,6 @@ struct order {
 	const uint32_t *user; /* NULL: of the process */
 };
 
-static uint32_t user_of(const struct opener *opener, uint32_t pid)
-{
-	return opener->user_of && pid ? opener->user_of(opener->users, pid) : 0;
-}
-
 static struct pending *create(const struct order *order)
 {
 	size_t before = sizeof(struct opener_head) + order->size, length = strlen(order->name) + 1;
@@ -436,7 +431,10 @@ static struct pending *create(const struct order *order)
 static int add(struct opener *opener, enum lane_kind kind, const struct order *order)
 {
 	struct lane *lane = &opener->lanes[kind];
-	uint32_t user = order->user ? *order->user : user_of(opener, order->pid);
+	bool asks = !order->user && opener->user_of && order->pid;
+	uint32_t user = asks          ? opener->user_of(opener->users, order->pid)
+			: order->user ? *order->user
+				      : 0;
 	struct pending *pending;
 	int err = -ENOMEM;
 
