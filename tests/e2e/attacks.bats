@@ -99,7 +99,7 @@ bounded() {
 
 # Memory did not grow much after the first three seconds.
 flat() { # MIB
-	[ $((peak - early)) -lt $(($1 * 1024)) ] || {
+	[ $((peak - early)) -lt $(($1 * GCPROF_MIB * 8)) ] || {
 		echo "the recorder grew by $((peak - early)) KiB"
 		return 1
 	}
