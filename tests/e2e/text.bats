@@ -3,8 +3,8 @@
 # text.bats: breakpoints are in recorded processes only, and programs that copy their code live.
 # Parallel: programs are copies, into whose code no recorder of another test puts breakpoints.
 
-load common
 # shellcheck disable=SC2030,SC2031,SC2154
+load common
 
 COLLECTS='import gc
 while True: gc.collect()'

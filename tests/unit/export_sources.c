@@ -21,7 +21,7 @@ static void put_file(const char *name, const char *text, size_t size, int64_t af
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	CHECK(fd >= 0);
 	CHECK_EQ(write(fd, text, size), size);
 	CHECK_EQ(futimens(fd, times), 0);
@@ -82,7 +82,7 @@ static json_t *texts_of(const struct synthetic *synthetic, const struct export_o
 
 static void begin(void)
 {
-	CHECK(mkdtemp(folder));
+	CHECK(mkdtemp(folder) && !chmod(folder, 0755));
 }
 
 static void finish(struct synthetic *synthetic)

@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -47,9 +48,9 @@ static __attribute__((noinline)) void take(size_t size)
 	for (int i = 0; i < COPY_REGISTERS; i++)
 		taken.copy.registers[i] = (uint64_t)context.uc_mcontext.gregs[order[i]];
 	taken.copy.address = taken.copy.registers[7];
-	/* The stack began below the environment. */
-	if (taken.copy.size > (uintptr_t)environ - taken.copy.address)
-		taken.copy.size = (uint32_t)((uintptr_t)environ - taken.copy.address) & ~7u;
+	/* The stack began below what the kernel put there for the program. */
+	if (taken.copy.size > getauxval(AT_RANDOM) - taken.copy.address)
+		taken.copy.size = (uint32_t)(getauxval(AT_RANDOM) - taken.copy.address) & ~7u;
 	copy_bytes((const unsigned char *)(uintptr_t)taken.copy.address, taken.copy.size);
 }
 

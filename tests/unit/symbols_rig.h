@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -18,7 +19,8 @@ static inline void rig_enter(void)
 {
 	char folder[] = "/tmp/gcprof-symbols-XXXXXX";
 
-	CHECK(mkdtemp(folder) != NULL);
+	/* What a file names is opened if everybody may read it. */
+	CHECK(mkdtemp(folder) != NULL && !chmod(folder, 0755));
 	CHECK_EQ(chdir(folder), 0);
 }
 

@@ -175,10 +175,10 @@ int main(int argc, char **argv)
 		return reader_main();
 	if (is_worker(argc, argv, WORKER_OPENER, (const void *)(uintptr_t)opener_main))
 		return opener_main();
-	/* Expected texts are UTF-8. */
-	setenv("LC_ALL", "C.UTF-8", 1);
 	if (is_worker(argc, argv, WORKER_USER, (const void *)(uintptr_t)user_main))
 		return user_main();
+	/* Expected texts are UTF-8. */
+	setenv("LC_ALL", "C.UTF-8", 1);
 	for (const struct test *test = first_test; test; test = test->next) {
 		if (argc == 2 && strcmp(argv[1], "-l") == 0)
 			printf("%s\n", test->name);

@@ -69,8 +69,9 @@ static bool is_option(const char *text, size_t size, const char *option)
 {
 	size_t i = 0;
 
-	while (i < size && option[i] && (text[i] == '_' ? '-' : text[i]) == option[i])
-		i++;
+	for (; i < size && option[i]; i++)
+		if ((text[i] == '_' ? '-' : text[i]) != option[i])
+			return false;
 	return !option[i] && (size - i < 3 || strncmp(text + i, "off", 3) != 0);
 }
 
