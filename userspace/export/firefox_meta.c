@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* firefox_meta.c: what the Firefox export says about itself and the recording. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,8 @@ void firefox_put_meta(struct firefox *firefox)
 			    "\"platform\":\"X11\",\n");
 	output_format(output, "\"usesOnlyOneStackType\":%s,\"interval\":%.6f,\"startTime\":",
 		      one_kind ? "true" : "false",
-		      run->frequency ? 1e3 / (double)run->frequency : 1.0);
+		      /* An interval of 0 cannot be opened, either. */
+		      run->frequency ? fmax(1e3 / (double)run->frequency, 1e-6) : 1.0);
 	output_milliseconds(output, run->realtime);
 	output_text(output, ",\"profilingStartTime\":0,\"profilingEndTime\":");
 	/* A range without any time cannot be opened. */

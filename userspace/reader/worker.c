@@ -68,6 +68,7 @@ struct worker {
 	uint64_t children_ns; /* of ended processes: CPU time of their children */
 	struct spawn spawn;
 	struct worker *next; /* list of all workers, whose lock also protects `pid` and the times */
+	char message[WORKER_MESSAGE_MAX]; /* the last one from the process */
 };
 
 static struct {
@@ -439,7 +440,7 @@ static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *
 /* Takes one message; WORKER_IDLE: currently none. */
 static enum worker_state take(struct worker *worker, struct worker_answer *out)
 {
-	static _Thread_local char data[WORKER_MESSAGE_MAX];
+	char *data = worker->message;
 	struct worker_reply reply;
 	ssize_t n = receive(worker, &reply, data);
 	size_t size = n < (ssize_t)sizeof(reply) ? 0 : (size_t)n - sizeof(reply);

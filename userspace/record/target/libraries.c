@@ -67,6 +67,7 @@ struct libraries {
 static _Noreturn void linker_run(const char *linker, const struct libraries *libraries, int output)
 {
 	int null = open("/dev/null", O_RDWR);
+	char program[PATH_MAX];
 
 	priority_restore();
 	/* From the change of user on, others can stop this process: it keeps nothing of the
@@ -76,7 +77,9 @@ static _Noreturn void linker_run(const char *linker, const struct libraries *lib
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    (libraries->preload.name && target_add_variable(&libraries->preload)))
 		_exit(127);
-	execl(linker, linker, "--list", libraries->program, (char *)NULL);
+	/* $ORIGIN is where the program is, and not a link to it. */
+	execl(linker, linker, "--list",
+	      realpath(libraries->program, program) ? program : libraries->program, (char *)NULL);
 	_exit(127);
 }
 
