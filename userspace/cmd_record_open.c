@@ -244,7 +244,8 @@ static void search_file(void *context, const char *path, int fd)
 	struct recording *recording = search->recording;
 	const struct probe_target first = {recording->first.process,
 					   (uint32_t)target_pid(recording->target), UINT64_MAX};
-	const struct probe_target target = search->everywhere ? (struct probe_target){0} : first;
+	const struct probe_target every = {0, 0, 0};
+	const struct probe_target *target = search->everywhere ? &every : &first;
 	struct file *file = files_read(recording->files, fd, geteuid());
 	struct problem problem = {""};
 	const struct runtime *runtime;
@@ -255,8 +256,7 @@ static void search_file(void *context, const char *path, int fd)
 	copied = search->copies && runtime && runtime->copies;
 	search->copied |= copied;
 	if (file && file->state == FILE_KNOWN && !copied)
-		sites = attach_file_now(session_probes(recording->session), file, &target,
-					&problem);
+		sites = attach_file_now(session_probes(recording->session), file, target, &problem);
 	if (file && !search->none[0])
 		runtime_reports_none(&file->facts.runtime, search->none);
 	search->probed |= sites > 0 && !runtime;

@@ -45,6 +45,7 @@ gc.hooks.on_gc_minor = minor
 gc.hooks.on_gc_collect_step = step
 work()
 if os.fork() == 0:
+    time.sleep(1) # the recorder attaches to a child in some 10 ms, later on a busy machine
     work()
     os._exit(0)
 os.wait()
