@@ -18,7 +18,9 @@ setup() {
 # Starts a recorder: $recorder. Its messages go to record.log, the program's output to out.
 begin() { # OPTION... -- COMMAND...
 	need_root
-	"$GCPROF" record --max-overhead 100 "$@" >out 2>record.log 3>&- &
+	local default=(--max-overhead 100)
+	[[ " $* " != *' --max-overhead '* ]] || default=()
+	"$GCPROF" record "${default[@]}" "$@" >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 }
