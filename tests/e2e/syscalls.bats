@@ -87,7 +87,7 @@ arguments_of() { # CALL RESULT
 	record --syscall-rate 100000 -- sh programs.sh || true
 	arguments_of execve '= 0' | tee executed
 	[ "$(grep -cE '^"/bin/true", 0x[0-9a-f]+, 0x[0-9a-f]+$' executed)" -ge 1 ]
-	same shell "$(grep -cE '^"(/usr)?/bin/sh", ' executed)" 1
+	same shell "$(grep -cE '^"[^"]*/sh", ' executed)" 1
 	same addresses "$(grep -vc '^"/' executed)" 0
 	arguments_of execve '= -2' | grep -q '^"/nonexistent/program", '
 	arguments_of openat '>= 0' | grep -x 'AT_FDCWD, ".*opened", O_RDWR|O_CREAT'

@@ -522,7 +522,7 @@ int store_put_stack_on(struct store *store, const struct incoming *in,
 {
 	int err = stacks_put(store->stacks, in->process, base, counts, in->tail, out);
 
-	if (runtimes_keep_frames(in->process->runtimes))
+	if (out->quality & STACK_USER_GUESSED && runtimes_keep_frames(in->process->runtimes))
 		out->quality &= ~(uint32_t)STACK_USER_GUESSED;
 	store->losses[LOSS_COPY_SHORT] += out->dump_short;
 	store->losses[LOSS_GUESSED] += (out->quality & STACK_USER_GUESSED) != 0;
