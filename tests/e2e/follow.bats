@@ -74,6 +74,14 @@ check_way() { # WAY COUNT EXECS
 	check_way fork 1000 0
 }
 
+@test "each program that a shell starts has its collections, from soon after it began" {
+	need_root
+	record -F 0 -- sh -c 'i=0; while [ $i -lt 12 ]; do timeout 0.4 "$0" >/dev/null; i=$((i + 1)); done' \
+		"$WORKLOADS/known"
+	same programs "$(ask .gc.processes)" 12
+	holds '[.losses[] | select(.name == "UNPROBED").count] | add < 12 * 100'
+}
+
 @test "the same process number again and again is another process each time" {
 	need_root
 	"$PROGRAMS/processes" reuse 2 >/dev/null 2>err || skip "numbers cannot be chosen: $(cat err)"

@@ -399,25 +399,35 @@ static void judge(struct arrival *arrival)
 		refuse(arrival, file, process, &problem);
 }
 
+/* Sends what can be attached, and takes what was. True: mappings that wait for it can go on. */
+static bool take_attached(struct arrival *arrival)
+{
+	struct attach_result result;
+	bool goes_on = false;
+
+	while (attach_turn(session_probes(arrival->session), &result))
+		goes_on |= ended(arrival, &result);
+	return goes_on;
+}
+
 void arrival_turn(struct arrival *arrival, bool last)
 {
-	struct attach *probes = session_probes(arrival->session);
-	struct attach_result result;
 	uint64_t now = clock_now();
 	bool goes_on = last || arrival->asker.answered;
 
 	arrival->asker.answered = false;
 	if (arrival->asker.judged.process)
 		judge(arrival);
-	while (attach_turn(probes, &result))
-		goes_on |= ended(arrival, &result);
+	goes_on |= take_attached(arrival);
 	if (!arrival->waiting.size || (!goes_on && now < arrival->next_try))
 		return;
 	take_waiting(arrival, last);
+	/* Not in the next round, which may begin much later. */
+	arrival->asker.answered = take_attached(arrival);
 	if (now < arrival->next_try)
 		return;
 	arrival->next_try = now + RETRY_NS;
-	if (arrival->crowded && !attach_detaches(probes))
+	if (arrival->crowded && !attach_detaches(session_probes(arrival->session)))
 		make_room(arrival);
 }
 

@@ -329,6 +329,7 @@ static int drain_rings(struct drain *drain, uint64_t now)
 	heap_profiles_turn(drain->heaps);
 	name_tables_turn(drain->tables);
 	unwinder_flush(drain->parts.unwinder);
+	drain->left |= opener_is_idle(drain->parts.opener);
 	return emptied;
 }
 

@@ -172,12 +172,22 @@ static void set_done(struct attach *attach, struct attach_result *out)
 					 out->file->path, facts->problem, facts->refused);
 }
 
+/* Was the file mapped, as far as known, after the request was sent, and perhaps after its answer? */
+static bool mapped_meanwhile(const struct attach *attach, const struct probe_link *link)
+{
+	return link->mapped != UINT64_MAX && link->mapped > attach->obstacles.began;
+}
+
 /* A program is in the way, or its main thread is being replaced: a forked child is tried again; a
  * mapping is by whoever reported it. */
 static bool tries_again(struct attach *attach, int err)
 {
 	const struct probe_link *link = link_at(attach, attach->current);
 
+	if (err == -ENOENT && mapped_meanwhile(attach, link)) {
+		probe_links_retry(attach->links, attach->current, 0);
+		return true;
+	}
 	if ((err != -EBUSY && err != -ECHILD) || (link->file && err == -EBUSY) ||
 	    link->tries >= (err == -EBUSY ? TRIES_MAX : 1))
 		return false;

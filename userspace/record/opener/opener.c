@@ -342,6 +342,14 @@ void opener_turn(struct opener *opener)
 	}
 }
 
+bool opener_is_idle(const struct opener *opener)
+{
+	for (int i = 0; i < LANES; i++)
+		if (!opener->lanes[i].current && turns_first(&opener->lanes[i].turns))
+			return true;
+	return false;
+}
+
 bool opener_settle(struct opener *opener, uint64_t ns)
 {
 	uint64_t end = clock_now() + ns;

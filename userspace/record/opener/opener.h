@@ -148,6 +148,9 @@ int opener_open_user(struct opener *opener, const char *path, const struct invok
 /* Takes answers and sends the next requests. At most a few ms. */
 void opener_turn(struct opener *opener);
 
+/* Could opener_turn() send requests that came since? Nothing wakes the main loop for these. */
+bool opener_is_idle(const struct opener *opener);
+
 /* Handles pending requests, but for no longer than `ns` and the limit of one request. False: some
  * wait. */
 bool opener_settle(struct opener *opener, uint64_t ns);
