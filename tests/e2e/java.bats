@@ -96,7 +96,8 @@ END
 # 0.08 too large or small, and the program is charged for what the host takes of its CPU. All that they did
 # is in main().
 holds_shares() {
-	holds '([.functions[] | select(.name | startswith("Hot.")) | {(.name): .cpu_total_ns}] | add) as $of |
+	holds '([.functions[] | select((.name | startswith("Hot.")) and .file)] |
+		map({(.name): .cpu_total_ns}) | add) as $of |
 		($of["Hot.one"] + $of["Hot.two"]) as $both |
 		($of["Hot.one"] / $both - '"$(tail -n 1 out)"' | fabs) < 0.1 and
 		.stacks.samples > 700 and $of["Hot.main"] > 0.98 * $both'
