@@ -117,7 +117,7 @@ MAKEFLAGS += --no-builtin-rules
 all: program library workloads
 
 .PHONY: program library workloads unit fuzz-targets
-program: $(O)/gcprof
+program: $(O)/gcprof $(O)/man/gcprof-rows.5
 library: $(foreach l,provider gc,$(O)/libgcprof-$(l).a $(O)/libgcprof-$(l).so) $(AGENTS:%=$(O)/libgcprof-%.so) $(O)/gcprof-node.cjs
 workloads: $(WORKLOADS)
 # With what only people run, so that it still compiles.
@@ -267,6 +267,17 @@ $(O)/libgcprof-user.a: $(USER_OBJ) $(O)/sources
 $(O)/gcprof: $(O)/userspace/main.o $(O)/libgcprof-user.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# The figures of all tables, as a page.
+$(O)/tools/rows_page: tools/rows_page.c userspace/model/rows.def
+	$(call say,HOSTCC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -Wall -Wextra -Werror $< -o $@
+
+$(O)/man/gcprof-rows.5: $(O)/tools/rows_page
+	$(call say,MAN)
+	$(Q)mkdir -p $(@D)
+	$(Q)$< >$@
 
 define workload_rule
 $(O)/workloads/$(1): $(patsubst %.c,$(O)/%.o,$(wildcard tests/workloads/$(1)/*.c)) $(O)/libgcprof-gc.a $(O)/libgcprof-provider.a
@@ -453,6 +464,7 @@ install: program library
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) \
 		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(patsubst userspace/profile/%,%,$(f:gc/%=%)) &&) :
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(O)/man/gcprof-rows.5
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof
 	$(Q)install -D -m 644 -t $(DESTDIR)$(UNIT_DIR) $(UNITS:%=tools/service/%) # nobody enables them
 	$(Q)sed -i 's|@PREFIX@|$(PREFIX)|' $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
@@ -463,6 +475,7 @@ uninstall:
 		$(foreach l,provider gc,$(addprefix $(DESTDIR)$(LIBDIR)/,pkgconfig/gcprof-$(l).pc \
 			libgcprof-$(l).a libgcprof-$(l).so libgcprof-$(l).so.0)) \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
+		$(DESTDIR)$(PREFIX)/share/man/man5/gcprof-rows.5 \
 		$(DESTDIR)$(BASH_COMPLETIONS)/gcprof $(UNITS:%=$(DESTDIR)$(UNIT_DIR)/%)
 	$(Q)rm -rf $(DESTDIR)$(AGENT_DIR) $(DESTDIR)$(PREFIX)/include/gcprof $(DESTDIR)$(PREFIX)/share/doc/gcprof
 

@@ -56,91 +56,39 @@ static struct estimate survived(const json_t *row)
 				 number(row, "survived_low"), number(row, "survived_high")};
 }
 
-static enum runtime runtime_of(const char *name)
+/* Makes the rows of a table from the server's; texts are borrowed. NULL: no memory. */
+static void *make_rows(const json_t *report, enum row_kind table, size_t *count)
 {
-	for (enum runtime r = RUNTIME_NATIVE; r <= RUNTIME_KERNEL; r++)
-		if (name && !strcmp(name, runtime_name(r)))
-			return r;
-	return RUNTIME_NATIVE;
+	const json_t *rows = json_object_get(report, figure_tables[table].name), *row;
+	char *made = calloc(json_array_size(rows) + 1, figure_tables[table].size);
+	size_t i;
+
+	*count = made ? json_array_size(rows) : 0;
+	if (!made)
+		return NULL;
+	json_array_foreach(rows, i, row)
+		json_to_row(row, table, made + i * figure_tables[table].size);
+	return made;
 }
 
-static void fill_function(struct model_function *out, const json_t *row)
-{
-	*out = (struct model_function){
-		.name = text(row, "name") ? text(row, "name") : "(unknown)",
-		.module = text(row, "module"),
-		.file = text(row, "file"),
-		.line = whole(row, "line"),
-		.runtime = runtime_of(text(row, "runtime")),
-		.cpu_samples = whole(row, "cpu_samples"),
-		.cpu_self_ns = number(row, "cpu_self_ns"),
-		.cpu_total_ns = number(row, "cpu_total_ns"),
-		.alloc_self_bytes = number(row, "alloc_self_bytes"),
-		.alloc_total_bytes = number(row, "alloc_total_bytes"),
-		.survived_bytes = number(row, "survived_bytes"),
-		.survived_total_bytes = number(row, "survived_total_bytes"),
-		.known_bytes = number(row, "fate_known_bytes"),
-		.known_total_bytes = number(row, "fate_known_total_bytes"),
-		.gc_self_ns = number(row, "gc_self_ns"),
-		.gc_ns = number(row, "gc_ns"),
-		.syscall_ns = number(row, "syscall_ns"),
-		.syscall_self_ns = number(row, "syscall_self_ns"),
-		.off_cpu_ns = number(row, "off_cpu_ns"),
-		.off_cpu_self_ns = number(row, "off_cpu_self_ns"),
-		.alloc_self = interval(row, "alloc_self"),
-		.alloc_total = interval(row, "alloc_total"),
-		.survived = survived(row),
-	};
-}
-
-static void fill_site(struct model_site *out, const json_t *row)
-{
-	const json_t *functions = json_object_get(row, "functions");
-
-	*out = (struct model_site){.type = text(row, "type"),
-				   .gc_ns = number(row, "gc_ns"),
-				   .bytes = interval(row, "bytes"),
-				   .survived = survived(row)};
-	for (size_t i = 0; i < SITE_FUNCTIONS && i < json_array_size(functions); i++)
-		out->functions[i] = json_string_value(json_array_get(functions, i));
-	if (!out->functions[0])
-		out->functions[0] = "(unknown)";
-}
-
-static void fill_call(struct model_syscall *out, const json_t *row)
-{
-	*out = (struct model_syscall){
-		.name = text(row, "name") ? text(row, "name") : "(unknown)",
-		.count = whole(row, "count"),
-		.errors = whole(row, "errors"),
-		.total_ns = whole(row, "total_ns"),
-		.max_ns = whole(row, "max_ns"),
-		.in_gc_ns = whole(row, "in_gc_ns"),
-	};
-}
-
-/* Fills the tables of a model from the server's sums; texts are borrowed from `report`. */
+/* Fills the tables of a model from the server's sums. */
 static int fill_model(struct model *model, const json_t *report)
 {
-	const json_t *functions = json_object_get(report, "functions");
-	const json_t *sites = json_object_get(report, "sites");
-	const json_t *calls = json_object_get(report, "syscalls");
 	const json_t *totals = json_object_get(report, "totals");
 
-	model->n_functions = json_array_size(functions);
-	model->n_sites = model->n_sites_found = json_array_size(sites);
-	model->n_syscalls = json_array_size(calls);
-	model->functions = calloc(model->n_functions + 1, sizeof(*model->functions));
-	model->sites = calloc(model->n_sites + 1, sizeof(*model->sites));
-	model->syscalls = calloc(model->n_syscalls + 1, sizeof(*model->syscalls));
+	model->recorded = UINT32_MAX;
+	model->functions = make_rows(report, ROWS_function, &model->n_functions);
+	model->sites = make_rows(report, ROWS_site, &model->n_sites);
+	model->syscalls = make_rows(report, ROWS_syscall, &model->n_syscalls);
 	if (!model->functions || !model->sites || !model->syscalls)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->n_functions; i++)
-		fill_function(&model->functions[i], json_array_get(functions, i));
+		if (!model->functions[i].name)
+			model->functions[i].name = "(unknown)";
 	for (size_t i = 0; i < model->n_sites; i++)
-		fill_site(&model->sites[i], json_array_get(sites, i));
-	for (size_t i = 0; i < model->n_syscalls; i++)
-		fill_call(&model->syscalls[i], json_array_get(calls, i));
+		if (!model->sites[i].functions[0])
+			model->sites[i].functions[0] = "(unknown)";
+	model->n_sites_found = model->n_sites;
 	model->cpu.on_cpu_ns = whole(totals, "cpu_ns");
 	model->syscall_stack_ns = whole(totals, "syscall_ns");
 	model->wait_stack_ns = whole(totals, "off_cpu_ns");

@@ -38,7 +38,7 @@ is_near() { # BLOCKS
 		all(.estimated and .traced_count > 0 and .traced_count < $truth and .traced_count <= .count_low and
 			.count_low <= .count and .count <= .count_high))' estimate.json
 	same 'SQL' "$("$GCPROF" query -f csv \
-		"SELECT count, traced, estimated FROM syscall_totals WHERE name = 'write'" | tail -n 1 | tr -d '\r')" \
+		"SELECT count, traced_count, estimated FROM syscall_totals WHERE name = 'write'" | tail -n 1 | tr -d '\r')" \
 		"$(jq -r '.syscalls[] | select(.name == "write") | "\(.count),\(.traced_count),1"' estimate.json)"
 	same 'windows in SQL' "$("$GCPROF" query -f csv 'SELECT sum(finish - start) FROM call_windows' | tail -n 1 | tr -d '\r')" \
 		"$(jq .syscall_traced_ns estimate.json)"

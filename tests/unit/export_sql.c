@@ -179,7 +179,8 @@ TEST(waits_are_joined_and_add_up)
 	       "100,8000,790,7,2\n101,8000,4300,4,0\n");
 	CHECK_EQ(number(&synthetic, "SELECT sum(off_cpu_ns) FROM costs"), WAITS_STACK_NS);
 	CHECK_EQ(number(&synthetic, "SELECT sum(off_cpu_self_ns) FROM functions"), WAITS_STACK_NS);
-	CHECK_EQ(number(&synthetic, "SELECT wait_ns FROM syscall_totals WHERE name = 'read'"), 700);
+	CHECK_EQ(number(&synthetic, "SELECT off_cpu_ns FROM syscall_totals WHERE name = 'read'"),
+		 700);
 	CHECK_EQ(number(&synthetic, "SELECT count(*) FROM timeline WHERE what = 'wait'"), 4);
 	synthetic_free(&synthetic);
 }

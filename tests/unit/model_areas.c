@@ -46,13 +46,13 @@ TEST(areas_have_what_pauses_moved_and_what_the_last_one_left)
 	CHECK_EQ(model->n_heap_areas, 2);
 	CHECK_STR(model->heap_areas[0].name, "Eden");
 	CHECK_EQ(model->heap_areas[0].collections, 4);
-	CHECK_EQ(model->heap_areas[0].peak, 900);
-	CHECK_EQ(model->heap_areas[0].used, 300);
-	CHECK_EQ(model->heap_areas[0].pauses, 2);
-	CHECK_EQ(model->heap_areas[0].left, 600);
-	CHECK_EQ(model->heap_areas[0].came, 150);
-	CHECK_EQ(model->heap_areas[0].limit, 5000);
-	CHECK(model->heap_areas[1].beside);
+	CHECK_EQ(model->heap_areas[0].peak_bytes, 900);
+	CHECK_EQ(model->heap_areas[0].used_bytes, 300);
+	CHECK_EQ(model->heap_areas[0].pauses, true);
+	CHECK_EQ(model->heap_areas[0].left_bytes, 600);
+	CHECK_EQ(model->heap_areas[0].came_bytes, 150);
+	CHECK_EQ(model->heap_areas[0].max_bytes, 5000);
+	CHECK(!model->heap_areas[1].in_heap);
 	model_free(model);
 	synthetic_free(&synthetic);
 }

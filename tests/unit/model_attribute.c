@@ -270,7 +270,7 @@ TEST(survival_depends_on_the_first_outcome)
 	CHECK(is_near(find_type(model, "f0")->survived.value, 3.0 / 8, 1e-9));
 	CHECK(is_near(find_type(model, "f0")->live_bytes, 2e6, 1));
 	CHECK(is_near(find_function(model, "f0")->survived_bytes, 3e6, 1));
-	CHECK(is_near(find_function(model, "f0")->known_bytes, 8e6, 1));
+	CHECK(is_near(find_function(model, "f0")->fate_known_bytes, 8e6, 1));
 	CHECK_EQ(model->refused, 0);
 	model_free(model);
 }

@@ -98,7 +98,7 @@ static unsigned count_holding(double share, const char *terms)
 		model = divided_select(&divided, terms);
 		CHECK_EQ(model->n_syscalls, 1);
 		CHECK(model->syscalls[0].estimated);
-		CHECK(model->syscalls[0].traced <= model->syscalls[0].count);
+		CHECK(model->syscalls[0].traced_count <= model->syscalls[0].count);
 		holding += holds(&model->syscalls[0].calls, truth) &&
 			   holds(&model->tracing.count, truth) &&
 			   holds(&model->syscalls[0].time, truth_ns);

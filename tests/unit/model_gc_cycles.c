@@ -49,7 +49,7 @@ TEST(concurrent_cycles_count_their_pauses)
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->refused, 2);
 	CHECK_EQ(model->n_gc_cycles, 2);
-	CHECK_EQ(model->gc_cycles[0].start, 2000);
+	CHECK_EQ(model->gc_cycles[0].start_ns, 2000);
 	CHECK_EQ(model->gc_cycles[0].pauses, 2);
 	CHECK_EQ(model->gc_cycles[0].pause_ns, 200);
 	CHECK_STR(model->gc_cycles[0].named_reason, "heap has grown");

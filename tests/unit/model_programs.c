@@ -74,8 +74,8 @@ static double sum_of_calls(const struct model *model)
 	double calls = 0;
 
 	for (size_t i = 0; i < model->n_programs; i++) {
-		printf("%s: %g calls\n", model->programs[i].name, model->programs[i].calls);
-		calls += model->programs[i].calls;
+		printf("%s: %g calls\n", model->programs[i].name, model->programs[i].syscalls);
+		calls += model->programs[i].syscalls;
 	}
 	return calls;
 }
@@ -97,8 +97,8 @@ TEST(calls_are_divided_among_programs)
 	model = synthetic_model(&synthetic);
 	CHECK_EQ(model->syscall_count, 45);
 	CHECK(is_near(sum_of_calls(model), 45, 1e-6));
-	CHECK(is_near(model->programs[0].calls, 15, 1e-6));
-	CHECK(is_near(model->programs[2].calls, 30, 1e-6));
+	CHECK(is_near(model->programs[0].syscalls, 15, 1e-6));
+	CHECK(is_near(model->programs[2].syscalls, 30, 1e-6));
 	model_free(model);
 	synthetic_free(&synthetic);
 }
@@ -129,7 +129,7 @@ TEST(estimated_calls_add_up)
 	CHECK(model->tracing.gaps);
 	CHECK(model->syscall_count > 6000);
 	CHECK(is_near(sum_of_calls(model), (double)model->syscall_count, 1e-3));
-	CHECK(is_near(model->programs[2].calls, 3 * model->programs[0].calls, 1e-6));
+	CHECK(is_near(model->programs[2].syscalls, 3 * model->programs[0].syscalls, 1e-6));
 	model_free(model);
 	synthetic_free(&synthetic);
 }

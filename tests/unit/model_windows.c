@@ -122,7 +122,7 @@ static void check_sane(const struct model_syscall *call)
 	CHECK(call->calls.value <= call->calls.high);
 	CHECK(call->time.low >= 0 && call->time.low <= call->time.value);
 	CHECK(call->time.value <= call->time.high);
-	CHECK(call->count >= call->traced && call->count <= INT64_MAX);
+	CHECK(call->count >= call->traced_count && call->count <= INT64_MAX);
 }
 
 TEST(totals_without_gaps_are_exact)
@@ -138,7 +138,7 @@ TEST(totals_without_gaps_are_exact)
 	CHECK(model_coverage(&model->tracing) == 1);
 	CHECK(!only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 10000);
-	CHECK_EQ(only_call(model)->traced, 10000);
+	CHECK_EQ(only_call(model)->traced_count, 10000);
 	CHECK(only_call(model)->calls.low == 10000 && only_call(model)->calls.high == 10000);
 	model_free(model);
 }
@@ -163,7 +163,7 @@ TEST(gaps_are_estimated_from_the_windows_after_them)
 	CHECK_EQ(model->tracing.untraced_ns, 50 * MS);
 	CHECK(is_near(model_coverage(&model->tracing), 0.375, 1e-9));
 	/* Gaps have the rate of the next window, 300 per ms; the last that of the last one. */
-	CHECK_EQ(only_call(model)->traced, 6000);
+	CHECK_EQ(only_call(model)->traced_count, 6000);
 	CHECK(is_near((double)only_call(model)->count, truth, truth * 0.02));
 	CHECK(is_near((double)only_call(model)->total_ns, 100 * truth, truth * 2));
 	CHECK(is_near((double)only_call(model)->errors, truth / 2, truth * 0.01));
@@ -575,7 +575,7 @@ TEST(selections_get_their_share_of_untraced_calls)
 
 	CHECK(only_call(model)->estimated);
 	CHECK_EQ(only_call(model)->count, 40);
-	CHECK_EQ(only_call(model)->traced, 10);
+	CHECK_EQ(only_call(model)->traced_count, 10);
 	CHECK(holds(&only_call(model)->calls, 30) && holds(&only_call(model)->calls, 60));
 	CHECK(model->calls_left_out == 0);
 	model_free(model);

@@ -247,12 +247,12 @@ TEST(doubtful_figures_are_called_so)
 					.count = 657,
 					.unit = "milliseconds",
 					.text = "milliseconds passed",
-					.severity = SEVERITY_GAP},
+					.severity_code = SEVERITY_GAP},
 				       {.stream = "alloc",
 					.count = 3,
 					.unit = "files",
 					.text = "files could not be attached",
-					.severity = SEVERITY_LOST}};
+					.severity_code = SEVERITY_LOST}};
 	struct model model = calm();
 
 	model.streams = streams;
@@ -318,9 +318,9 @@ TEST(tables_are_sorted_as_asked_for)
 	CHECK_EQ(report_sort(model, "count"), 0);
 	for (size_t i = 1; i < model->n_syscalls; i++)
 		CHECK(model->syscalls[i - 1].count >= model->syscalls[i].count);
-	CHECK_STR(report_order_title("live", TABLE_TYPES, "usual"), "most live bytes first");
-	CHECK_STR(report_order_title("live", TABLE_SYSCALLS, "usual"), "usual");
-	CHECK_STR(report_order_title(NULL, TABLE_TYPES, "usual"), "usual");
+	CHECK_STR(report_order_title("live", ROWS_type, "usual"), "most live bytes first");
+	CHECK_STR(report_order_title("live", ROWS_syscall, "usual"), "usual");
+	CHECK_STR(report_order_title(NULL, ROWS_type, "usual"), "usual");
 	model_free(model);
 	synthetic_free(&app.synthetic);
 }

@@ -238,7 +238,7 @@ TEST(a_runtime_has_its_names_and_cycles)
 		"gc.cycles.rows.1.pauses i",
 		"entries.0.name s",
 		"entries.0.module s?",
-		"entries.0.syscall_ns i",
+		"entries.0.syscall_ns i?",
 		"pauses.0.name s",
 		"pauses.0.heap_size_bytes i",
 	};

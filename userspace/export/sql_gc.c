@@ -308,13 +308,13 @@ static int put_cycles(struct sql *sql, const struct world *world)
 			.number = integer(cycle->cycle),
 			.name = text(cycle->name),
 			.reason = text(reason_of(world, cycle->process, cycle->reason)),
-			.start = integer(cycle->start),
+			.start = integer(cycle->start_ns),
 			.finish = cycle->unfinished ? nothing()
-						    : integer(cycle->start + cycle->duration_ns),
+						    : integer(cycle->start_ns + cycle->duration_ns),
 			.duration_ns = integer(cycle->duration_ns),
-			.heap_before = reference(cycle->heap_before),
-			.heap_after = reference(cycle->heap_after),
-			.live_bytes = reference(cycle->live),
+			.heap_before = reference(cycle->heap_before_bytes),
+			.heap_after = reference(cycle->heap_after_bytes),
+			.live_bytes = reference(cycle->live_bytes),
 			.pauses = integer(cycle->pauses),
 			.pause_ns = integer(cycle->pause_ns),
 		};

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../model/figures.h"
 #include "../model/world/allocating.h"
 #include "../profile/status.h"
 #include "../util/buffer.h"
@@ -16,6 +17,97 @@ static double tick_of(const struct world *world)
 	uint64_t frequency = world->model->run.frequency;
 
 	return frequency ? 1e9 / (double)frequency : 0;
+}
+
+/* --- rows of the model ---------------------------------------------------------------------- */
+
+enum { COLUMNS_MAX = 64, NAMES_SIZE = 1024 };
+
+static struct cell cell_if(bool known, struct cell cell)
+{
+	return known ? cell : nothing();
+}
+
+/* Writes the cells of a figure; returns how many. `names` holds the text of one. */
+static size_t put_cells(const struct model *model, unsigned figure, const void *row, char *names,
+			struct cell *out)
+{
+	const struct figure_value value = figure_read(model, figure, row);
+
+	if (figure_list[figure].joined)
+		return 0;
+	switch (figure_list[figure].kind) {
+	case FIGURE_SHOWN:
+		return 0;
+	case FIGURE_NAME:
+	case FIGURE_RUNTIME:
+		*out = text(value.text);
+		return 1;
+	case FIGURE_NAMES:
+		figure_join(value.names, names, NAMES_SIZE);
+		*out = text(names);
+		return 1;
+	case FIGURE_FLAG:
+	case FIGURE_REF:
+	case FIGURE_ID:
+	case FIGURE_COUNT:
+	case FIGURE_NS:
+	case FIGURE_SIZE:
+		*out = cell_if(value.known, integer(value.count));
+		return 1;
+	case FIGURE_ROUGH:
+	case FIGURE_TIME:
+	case FIGURE_BYTES:
+		*out = cell_if(value.known, real(value.real));
+		return 1;
+	case FIGURE_BYTES_OF:
+	case FIGURE_COUNT_OF:
+	case FIGURE_SHARE_OF:
+		break;
+	}
+	out[0] = cell_if(value.known, real(value.estimate->value));
+	out[1] = cell_if(value.known, real(value.estimate->low));
+	out[2] = cell_if(value.known, real(value.estimate->high));
+	return 3;
+}
+
+static int put_row(struct sql *sql, const struct world *world, enum row_kind rows, uint64_t id,
+		   const void *row)
+{
+	static const enum sql_table tables[] = {
+#define ROWS(row, rows, count, sql, doc) [ROWS_##row] = TABLE_##sql,
+#define SQL_END
+#include "../model/rows.def"
+	};
+	struct cell cells[COLUMNS_MAX] = {integer(id)};
+	char names[NAMES_SIZE];
+	size_t n = 1;
+
+	for (unsigned i = figure_tables[rows].first; i < figure_tables[rows].end; i++)
+		n += put_cells(world->model, i, row, names, &cells[n]);
+	return database_put(sql->database, tables[rows], cells);
+}
+
+static int put_rows(struct sql *sql, const struct world *world, enum row_kind rows)
+{
+	size_t count, size = figure_tables[rows].size;
+	const char *row = figure_rows(world->model, rows, &count);
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		error = put_row(sql, world, rows, i + 1, row + i * size);
+	return error;
+}
+
+/* Events refer to threads by their ids. */
+static int put_threads(struct sql *sql, const struct world *world)
+{
+	const struct model *model = world->model;
+	int error = 0;
+
+	for (size_t i = 0; i < model->n_threads && !error; i++)
+		error = put_row(sql, world, ROWS_thread, model->threads[i].id, &model->threads[i]);
+	return error;
 }
 
 /* --- the recording ---------------------------------------------------------------------- */
@@ -65,51 +157,6 @@ static int put_recording(struct sql *sql, const struct world *world)
 	return database_put(sql->database, TABLE_recording, &row);
 }
 
-static int put_streams(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_streams && !error; i++) {
-		const struct model_stream *stream = &model->streams[i];
-		struct row_streams row = {
-			.id = integer(i + 1),
-			.name = text(stream->name),
-			.attached = integer(stream->attached),
-			.why_not = text(stream->why_not),
-			.events = integer(stream->events),
-			.lost = integer(stream->lost),
-			.cut = integer(stream->cut),
-			.held = integer(stream->held),
-		};
-
-		error = database_put(sql->database, TABLE_streams, &row);
-	}
-	return error;
-}
-
-static int put_losses(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_losses && !error; i++) {
-		const struct model_loss *loss = &model->losses[i];
-		struct row_losses row = {
-			.id = integer(i + 1),
-			.stream = text(loss->stream),
-			.name = text(loss->name),
-			.severity = text(severity_name(loss->severity)),
-			.count = integer(loss->count),
-			.unit = text(loss->unit),
-			.text = text(loss->text),
-		};
-
-		error = database_put(sql->database, TABLE_losses, &row);
-	}
-	return error;
-}
-
 static int put_pauses(struct sql *sql, const struct world *world)
 {
 	const struct model_run *run = &world->model->run;
@@ -131,23 +178,6 @@ static int put_pauses(struct sql *sql, const struct world *world)
 }
 
 /* --- tasks and types ------------------------------------------------------------------------ */
-
-/* The kernel's figures for a thread; known once the thread or the recording has ended. */
-static void add_usage(struct row_threads *row, const struct world *world,
-		      const struct thread *thread)
-{
-	uint64_t off_cpu_ns = 0;
-
-	if (!thread->ended)
-		return;
-	for (int i = 0; i < WAIT_KINDS; i++)
-		off_cpu_ns += thread->wait_ns[i];
-	row->wall_ns = integer(tasks_wall_ns(&world->tasks, &world->model->run, thread));
-	row->queued_ns = thread->queue_known ? integer(thread->queued_ns) : nothing();
-	row->off_cpu_ns = thread->waits_known ? integer(off_cpu_ns) : nothing();
-	row->minor_faults = integer(thread->minor_faults);
-	row->major_faults = integer(thread->major_faults);
-}
 
 static int put_processes(struct sql *sql, const struct world *world)
 {
@@ -173,33 +203,6 @@ static int put_processes(struct sql *sql, const struct world *world)
 	return error;
 }
 
-static int put_threads(struct sql *sql, const struct world *world)
-{
-	int error = 0;
-
-	for (uint64_t id = 1; id < world->tasks.threads.limit && !error; id++) {
-		const struct thread *thread = tasks_find_thread(&world->tasks, id);
-		struct row_threads row;
-
-		if (!thread)
-			continue;
-		row = (struct row_threads){
-			.id = integer(id),
-			.process = integer(thread->process),
-			.tid = integer(thread->tid),
-			.name = text(thread->name),
-			.cpu_samples = integer(thread->cpu_samples),
-			.cpu_ns = real((double)tasks_cpu_ns(thread)),
-			.gc_samples = integer(thread->gc_samples),
-			.alloc_samples = integer(thread->alloc_samples),
-			.alloc_bytes = real(thread->alloc_bytes),
-		};
-		add_usage(&row, world, thread);
-		error = database_put(sql->database, TABLE_threads, &row);
-	}
-	return error;
-}
-
 static int put_types(struct sql *sql, const struct world *world)
 {
 	int error = 0;
@@ -214,37 +217,6 @@ static int put_types(struct sql *sql, const struct world *world)
 		};
 
 		error = database_put(sql->database, TABLE_types, &row);
-	}
-	return error;
-}
-
-static int put_type_totals(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_types && !error; i++) {
-		const struct model_type *type = &model->types[i];
-		struct row_type_totals row = {
-			.id = integer(i + 1),
-			.name = text(type->name),
-			.samples = integer(type->samples),
-			.bytes = real(type->bytes.value),
-			.bytes_low = real(type->bytes.low),
-			.bytes_high = real(type->bytes.high),
-			.objects = real(type->objects.value),
-			.objects_low = real(type->objects.low),
-			.objects_high = real(type->objects.high),
-			.live_bytes = real(type->live_bytes),
-			.gc_ns = real(type->gc_ns),
-		};
-
-		if (type->survived.value >= 0) {
-			row.survived = real(type->survived.value);
-			row.survived_low = real(type->survived.low);
-			row.survived_high = real(type->survived.high);
-		}
-		error = database_put(sql->database, TABLE_type_totals, &row);
 	}
 	return error;
 }
@@ -272,35 +244,6 @@ static int put_modules(struct sql *sql, const struct world *world)
 	return error;
 }
 
-static int put_function(struct sql *sql, uint64_t id, const struct model_function *function)
-{
-	struct row_functions row = {
-		.id = integer(id),
-		.name = text(function->name),
-		.runtime = text(runtime_name(function->runtime)),
-		.module = text(function->module),
-		.file = text(function->file),
-		.line = reference(function->line),
-		.cpu_samples = integer(function->cpu_samples),
-		.cpu_self_ns = real(function->cpu_self_ns),
-		.cpu_total_ns = real(function->cpu_total_ns),
-		.alloc_self_bytes = real(function->alloc_self_bytes),
-		.alloc_total_bytes = real(function->alloc_total_bytes),
-		.known_bytes = real(function->known_bytes),
-		.survived_bytes = real(function->survived_bytes),
-		.gc_self_ns = real(function->gc_self_ns),
-		.gc_ns = real(function->gc_ns),
-		.syscall_self_ns = real(function->syscall_self_ns),
-		.syscall_ns = real(function->syscall_ns),
-		.off_cpu_self_ns = real(function->off_cpu_self_ns),
-		.off_cpu_ns = real(function->off_cpu_ns),
-		.faults_self = integer(function->faults_self),
-		.faults = integer(function->faults),
-	};
-
-	return database_put(sql->database, TABLE_functions, &row);
-}
-
 /* Rows of the model without a frame: with them, every column adds up to the total. */
 static bool is_rest(const struct model_function *function)
 {
@@ -317,10 +260,10 @@ static int put_functions(struct sql *sql, const struct world *world)
 	int error = 0;
 
 	for (size_t i = 0; i < functions->n_rows && !error; i++)
-		error = put_function(sql, i + 1, &functions->rows[i]);
+		error = put_row(sql, world, ROWS_function, i + 1, &functions->rows[i]);
 	for (size_t i = 0; i < model->n_functions && !error; i++)
 		if (is_rest(&model->functions[i]))
-			error = put_function(sql, ++id, &model->functions[i]);
+			error = put_row(sql, world, ROWS_function, ++id, &model->functions[i]);
 	return error;
 }
 
@@ -455,96 +398,21 @@ static int put_costs(struct sql *sql, const struct world *world)
 	return error;
 }
 
-static int put_syscall_totals(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
-		const struct model_syscall *call = &model->syscalls[i];
-		struct row_syscall_totals row = {
-			.id = integer(i + 1),
-			.name = text(call->name),
-			.number = integer(call->number),
-			.count = integer(call->count),
-			.errors = integer(call->errors),
-			.total_ns = integer(call->total_ns),
-			.p50_ns = integer(call->p50_ns),
-			.p99_ns = integer(call->p99_ns),
-			.max_ns = integer(call->max_ns),
-			.in_gc_count = integer(call->in_gc_count),
-			.in_gc_ns = integer(call->in_gc_ns),
-			.waits = integer(call->waits),
-			.wait_ns = integer(call->wait_ns),
-			.cpu_ns = integer(call->cpu_ns),
-			.estimated = integer(call->estimated),
-			.traced = integer(call->traced),
-			.count_low = real(call->calls.low),
-			.count_high = real(call->calls.high),
-			.total_low_ns = real(call->time.low),
-			.total_high_ns = real(call->time.high),
-		};
-
-		error = database_put(sql->database, TABLE_syscall_totals, &row);
-	}
-	return error;
-}
-
-static int put_wait_totals(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_waits && !error; i++) {
-		const struct model_wait *wait = &model->waits[i];
-		struct row_wait_totals row = {
-			.id = integer(i + 1),
-			.name = text(wait->name),
-			.reason = text(wait->reason),
-			.count = integer(wait->count),
-			.total_ns = integer(wait->total_ns),
-			.max_ns = reference(wait->max_ns),
-			.queued_ns = integer(wait->queued_ns),
-		};
-
-		error = database_put(sql->database, TABLE_wait_totals, &row);
-	}
-	return error;
-}
-
-static int put_runtimes(struct sql *sql, const struct world *world)
-{
-	const struct model *model = world->model;
-	int error = 0;
-
-	for (size_t i = 0; i < model->n_runtimes && !error; i++) {
-		const struct model_runtime *runtime = &model->runtimes[i];
-		struct row_runtimes row = {
-			.id = integer(i + 1),
-			.process = integer(runtime->process),
-			.name = text(runtime->name),
-			.version = text(runtime->version),
-			.note = text(runtime->note),
-			.provider = integer(runtime->provider),
-			.unsampled = integer(runtime->unsampled),
-		};
-
-		error = database_put(sql->database, TABLE_runtimes, &row);
-	}
-	return error;
-}
-
 int sql_tables(struct sql *sql, const struct world *world)
 {
 	static int (*const puts[])(struct sql *, const struct world *) = {
-		put_recording, put_pauses,         put_streams,     put_losses,
-		put_processes, put_threads,        put_types,       put_type_totals,
-		put_modules,   put_functions,      put_frames,      put_stacks,
-		put_costs,     put_syscall_totals, put_wait_totals, put_runtimes,
+		put_recording, put_pauses,    put_processes, put_threads, put_types,
+		put_modules,   put_functions, put_frames,    put_stacks,  put_costs,
+	};
+	static const enum row_kind rows[] = {
+		ROWS_stream, ROWS_loss,     ROWS_runtime, ROWS_program, ROWS_entry, ROWS_type,
+		ROWS_site,   ROWS_heap_row, ROWS_syscall, ROWS_wait,    ROWS_waker,
 	};
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(puts) / sizeof(*puts) && !error; i++)
 		error = puts[i](sql, world);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !error; i++)
+		error = put_rows(sql, world, rows[i]);
 	return error;
 }

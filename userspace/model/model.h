@@ -35,27 +35,6 @@ int model_frames_parse(const char *word, enum model_frames *out);
 /* "native", "managed", "kernel". */
 const char *runtime_name(enum runtime runtime);
 
-struct model_stream {
-	const char *name;
-	const char *why_not; /* NULL if attached, or if the profile does not say */
-	const char *partly;  /* merged profile: which file lacks it, and why; or NULL */
-	bool attached;
-	uint64_t events; /* records in the file */
-	uint64_t lost;   /* missing events, as far as known; other units are only in `losses` */
-	uint64_t cut;    /* truncated events */
-	uint64_t held;   /* events without a record of their own by design, but counted and timed */
-};
-
-struct model_loss {
-	const char *stream;
-	const char *name;
-	const char *text; /* printed after the count */
-	const char *unit; /* what is counted: "events" */
-	bool fewer;       /* it would be less if fewer events were recorded */
-	uint64_t count;
-	uint32_t severity; /* enum severity */
-};
-
 enum stack_reason {
 	REASON_USER_FAILED,
 	REASON_USER_CUT,
@@ -242,6 +221,7 @@ struct model {
 	struct model_gc gc;
 	struct model_cpu cpu;
 	struct model_stacks stacks;
+	uint32_t recorded;            /* streams that were: bits of STREAM_... */
 	struct model_stream *streams; /* by stream code */
 	size_t n_streams;
 	struct model_loss *losses; /* only those that occurred */
@@ -256,7 +236,7 @@ struct model {
 	struct timeline *timeline;      /* see timeline.h */
 	struct model_syscall *syscalls; /* longest total time first */
 	size_t n_syscalls;
-	struct model_slow_call slow_calls[SLOW_CALLS]; /* longest first */
+	struct model_slow_call *slow_calls; /* longest first */
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* totals */
 	struct model_tracing tracing;

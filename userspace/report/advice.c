@@ -31,16 +31,6 @@ static double pauses_of(const struct model *model)
 	return model_gc_ns(&model->gc);
 }
 
-void site_text(const struct model_site *site, char *out, size_t size)
-{
-	size_t used = 0;
-
-	*out = 0;
-	for (int i = 0; i < SITE_FUNCTIONS && site->functions[i] && used + 1 < size; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " < " : "",
-					 site->functions[i]);
-}
-
 /* A name too long for a sentence loses the directories of its import path, then its end. */
 static void write_name(FILE *out, const char *name)
 {

@@ -24,7 +24,4 @@ struct advice_list {
 int advice_find(const struct model *model, struct advice_list *list);
 void advice_free(struct advice_list *list);
 
-/* Writes an allocation site as text to `out`: "grow < add < main". */
-void site_text(const struct model_site *site, char *out, size_t size);
-
 #endif

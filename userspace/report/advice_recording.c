@@ -57,7 +57,7 @@ static void write_fewer(const struct model *model, FILE *out)
 
 		for (size_t j = 0; j < model->n_losses; j++)
 			has |= model->losses[j].fewer &&
-			       model->losses[j].severity == SEVERITY_LOST &&
+			       model->losses[j].severity_code == SEVERITY_LOST &&
 			       !strcmp(model->losses[j].stream, model->streams[i].name);
 		fewer |= has;
 		if (has && option)
@@ -75,7 +75,7 @@ bool find_lost(const struct model *model, struct words *words)
 	for (size_t i = 0; i < model->n_losses; i++) {
 		const struct model_loss *loss = &model->losses[i];
 
-		if (loss->severity != SEVERITY_LOST || !strcmp(loss->unit, "events"))
+		if (loss->severity_code != SEVERITY_LOST || !strcmp(loss->unit, "events"))
 			continue;
 		fprintf(words->evidence, "%s%s %s.", lost ? " " : "", unit_count(loss->count).text,
 			loss->text);

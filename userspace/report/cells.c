@@ -40,9 +40,8 @@ void cell_margin(struct table *table, const struct estimate *estimate)
 }
 
 /* The median age at death is known only as a class: shows its upper bound. */
-void cell_age(struct table *table, const struct life *life)
+void cell_age(struct table *table, uint64_t age)
 {
-	uint64_t age = life_median_age(life);
 	char text[40];
 
 	snprintf(text, sizeof(text), "<%s", unit_bytes((double)age).text);

@@ -302,7 +302,7 @@ static int longest_first(const void *a, const void *b)
 
 	if (x->duration_ns != y->duration_ns)
 		return x->duration_ns < y->duration_ns ? 1 : -1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
 static void cycle_row(const struct section *section, struct table *table,
@@ -311,15 +311,15 @@ static void cycle_row(const struct section *section, struct table *table,
 	uint64_t start = section->model->run.start;
 	char pauses[160];
 
-	cell_time(table, cycle->start > start ? (double)(cycle->start - start) : 0);
+	cell_time(table, cycle->start_ns > start ? (double)(cycle->start_ns - start) : 0);
 	cell_time(table, (double)cycle->duration_ns);
 	cell_count(table, cycle->cycle);
 	table_cell(table, cycle->name);
 	table_cell(table, cycle->named_reason ? cycle->named_reason
 					      : section_reason((unsigned)cycle->reason));
-	cell_bytes(table, (double)cycle->heap_before);
-	cell_bytes(table, (double)cycle->heap_after);
-	cell_bytes(table, (double)cycle->live);
+	cell_bytes(table, (double)cycle->heap_before_bytes);
+	cell_bytes(table, (double)cycle->heap_after_bytes);
+	cell_bytes(table, (double)cycle->live_bytes);
 	snprintf(pauses, sizeof(pauses), "%s, %s", unit_count(cycle->pauses).text,
 		 unit_time((double)cycle->pause_ns).text);
 	table_cell(table, cycle->pauses ? pauses : NULL);
@@ -363,13 +363,13 @@ static void describe_cycle_heap(const struct section *section)
 	for (size_t i = 0; i < model->n_gc_cycles; i++) {
 		const struct model_gc_cycle *cycle = &model->gc_cycles[i];
 
-		if (cycle->unfinished || !cycle->heap_before || !cycle->heap_after)
+		if (cycle->unfinished || !cycle->heap_before_bytes || !cycle->heap_after_bytes)
 			continue;
 		known++;
-		before += (double)cycle->heap_before;
-		after += (double)cycle->heap_after;
-		live += (double)cycle->live;
-		alive += cycle->live != 0;
+		before += (double)cycle->heap_before_bytes;
+		after += (double)cycle->heap_after_bytes;
+		live += (double)cycle->live_bytes;
+		alive += cycle->live_bytes != 0;
 	}
 	if (known > 0)
 		page_paragraph(section->page, STYLE_PLAIN, 2,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/figures.h"
 #include "../model/world/arena.h"
 #include "../util/map.h"
 #include "advice.h"
@@ -292,7 +293,7 @@ static int gather_sites(const struct model *model, struct diff_table *table,
 
 		if (row->gc_ns <= 0)
 			continue;
-		site_text(row, text, sizeof(text));
+		figure_join(row->functions, text, sizeof(text));
 		name = keep_name(table, text);
 		error = name ? figures_add(figures, name, &gc) : -ENOMEM;
 	}

@@ -90,7 +90,7 @@ int section_faults(const struct section *section)
 		if (model->functions[i].faults)
 			rows[count++] = &model->functions[i];
 	qsort(rows, count, sizeof(*rows), by_faults);
-	section_title(section, TABLE_FUNCTIONS, "Page faults", count, "most first");
+	section_title(section, ROWS_function, "Page faults", count, "most first");
 	print_sums(section);
 	error = count ? print_functions(section, rows, count) : 0;
 	free(rows);

@@ -98,8 +98,9 @@ int section_histogram(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "%s call%s that %s traced; there were about %s (%s to %s with 95 %% "
 			       "confidence).",
-			       unit_count(call->traced).text, plural(call->traced, "[|s]").text,
-			       plural(call->traced, "[was|were]").text,
+			       unit_count(call->traced_count).text,
+			       plural(call->traced_count, "[|s]").text,
+			       plural(call->traced_count, "[was|were]").text,
 			       unit_rough(call->calls.value).text, unit_rough(call->calls.low).text,
 			       unit_rough(call->calls.high).text);
 	return rows.sum ? print_rows(section, &rows) : 0;

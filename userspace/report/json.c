@@ -29,45 +29,36 @@ static json_t *streams(const struct model *model)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < model->n_streams; i++) {
-		const struct model_stream *stream = &model->streams[i];
-		json_t *row = json_object();
-
-		json_put(row, "attached", json_boolean(stream->attached));
-		json_put(row, "why_not", json_name(stream->why_not));
-		json_put(row, "partly", json_name(stream->partly));
-		json_put(row, "events", json_count(stream->events));
-		json_put(row, "lost", json_count(stream->lost));
-		json_put(row, "cut", json_count(stream->cut));
-		json_put(row, "held", json_count(stream->held));
-		json_put(object, stream->name, row);
-	}
+	for (size_t i = 0; i < model->n_streams; i++)
+		json_put(object, model->streams[i].name,
+			 json_row(model, ROWS_stream, &model->streams[i]));
 	return object;
 }
 
-static json_t *json_types(const struct model *model, size_t top)
+/* --- what rows have beside their figures -------------------------------------------------- */
+
+static void type_ages(json_t *object, const void *row)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_types && i < top; i++) {
-		const struct model_type *type = &model->types[i];
-		json_t *row = json_object();
-
-		json_put(row, "name", json_name(type->name));
-		json_put(row, "samples", json_count(type->samples));
-		json_put(row, "bytes", json_estimate(&type->bytes, true));
-		json_put(row, "objects", json_estimate(&type->objects, true));
-		json_put(row, "survived", json_share(type->survived.value));
-		json_put(row, "survived_low", json_real(type->survived.low));
-		json_put(row, "survived_high", json_real(type->survived.high));
-		json_put(row, "fates", json_count(type->fates));
-		json_put(row, "live_bytes", json_whole(type->live_bytes));
-		json_put(row, "gc_ns", json_whole(type->gc_ns));
-		json_put_life(row, &type->life);
-		json_array_append_new(array, row);
-	}
-	return array;
+	json_put(object, "ages", json_ages(&((const struct model_type *)row)->life));
 }
+
+static void site_ages(json_t *object, const void *row)
+{
+	json_put(object, "ages", json_ages(&((const struct model_site *)row)->life));
+}
+
+static void call_durations(json_t *object, const void *row)
+{
+	json_put(object, "histogram",
+		 json_histogram(((const struct model_syscall *)row)->histogram));
+}
+
+static void thread_waits(json_t *object, const void *row)
+{
+	json_put(object, "off_cpu", json_thread_waits(row));
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 static json_t *alloc(const struct model *model, size_t top)
 {
@@ -86,7 +77,7 @@ static json_t *alloc(const struct model *model, size_t top)
 	json_put(object, "objects", json_estimate(&alloc->objects, known));
 	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));
 	json_put(object, "live", json_estimate(&alloc->live, known));
-	json_put(object, "types", json_types(model, top));
+	json_put(object, "types", json_rows(model, ROWS_type, top, type_ages));
 	json_put(object, "sites", json_count(model->n_sites_found));
 	return object;
 }
@@ -138,7 +129,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "reasons", json_reasons(gc));
 	json_put(object, "requests", gc->requests_missing ? json_null() : json_count(gc->requests));
 	json_put(object, "named_reasons", json_named_reasons(gc));
-	json_put(object, "areas", json_areas(model));
+	json_put(object, "areas", json_rows(model, ROWS_heap_area, SIZE_MAX, NULL));
 	json_put(object, "utilisation", json_utilisation(gc));
 	json_put(object, "any_ns", json_count(gc->any_ns));
 	return object;
@@ -165,105 +156,6 @@ static json_t *cpu(const struct model *model)
 	return object;
 }
 
-static json_t *functions(const struct model *model, size_t top)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_functions && i < top; i++) {
-		const struct model_function *function = &model->functions[i];
-		json_t *row = json_object();
-
-		json_put(row, "name", json_name(function->name));
-		json_put(row, "module", json_name(function->module));
-		json_put(row, "runtime", json_string(runtime_name(function->runtime)));
-		json_put(row, "file", json_name(function->file));
-		json_put(row, "line", function->line ? json_count(function->line) : json_null());
-		json_put(row, "cpu_samples", json_count(function->cpu_samples));
-		json_put(row, "cpu_self_ns", json_whole(function->cpu_self_ns));
-		json_put(row, "cpu_total_ns", json_whole(function->cpu_total_ns));
-		json_put(row, "alloc_self_bytes", json_whole(function->alloc_self_bytes));
-		json_put(row, "alloc_self", json_estimate(&function->alloc_self, true));
-		json_put(row, "alloc_total_bytes", json_whole(function->alloc_total_bytes));
-		json_put(row, "alloc_total", json_estimate(&function->alloc_total, true));
-		json_put(row, "survived", json_share(function->survived.value));
-		json_put(row, "survived_low", json_real(function->survived.low));
-		json_put(row, "survived_high", json_real(function->survived.high));
-		json_put(row, "survived_bytes", json_whole(function->survived_bytes));
-		json_put(row, "survived_total_bytes", json_whole(function->survived_total_bytes));
-		json_put(row, "fate_known_bytes", json_whole(function->known_bytes));
-		json_put(row, "fate_known_total_bytes", json_whole(function->known_total_bytes));
-		json_put(row, "gc_ns", json_whole(function->gc_ns));
-		json_put(row, "gc_self_ns", json_whole(function->gc_self_ns));
-		json_put(row, "syscall_ns", json_whole(function->syscall_ns));
-		json_put(row, "syscall_self_ns", json_whole(function->syscall_self_ns));
-		json_put(row, "off_cpu_ns", json_whole(function->off_cpu_ns));
-		json_put(row, "off_cpu_self_ns", json_whole(function->off_cpu_self_ns));
-		json_put(row, "faults", json_count(function->faults));
-		json_put(row, "faults_self", json_count(function->faults_self));
-		json_put(row, "gc_faults_self", json_count(function->gc_faults_self));
-		json_array_append_new(array, row);
-	}
-	return array;
-}
-
-static json_t *syscalls(const struct model *model, size_t top)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_syscalls && i < top; i++) {
-		const struct model_syscall *call = &model->syscalls[i];
-		json_t *row = json_object();
-
-		json_put(row, "name", json_name(call->name));
-		json_put(row, "number", json_count(call->number));
-		json_put(row, "count", json_count(call->count));
-		json_put(row, "errors", json_count(call->errors));
-		json_put(row, "total_ns", json_count(call->total_ns));
-		json_put(row, "p50_ns", json_count(call->p50_ns));
-		json_put(row, "p99_ns", json_count(call->p99_ns));
-		json_put(row, "max_ns", json_count(call->max_ns));
-		json_put(row, "histogram", json_histogram(call->histogram));
-		json_put(row, "in_gc_count", json_count(call->in_gc_count));
-		json_put(row, "in_gc_ns", json_count(call->in_gc_ns));
-		json_put(row, "cpu_ns", json_count(call->cpu_ns));
-		json_put(row, "off_cpu_count", json_count(call->waits));
-		json_put(row, "off_cpu_ns", json_count(call->wait_ns));
-		json_put(row, "estimated", json_boolean(call->estimated));
-		json_put(row, "traced_count", json_count(call->traced));
-		json_put(row, "count_low", json_whole(call->calls.low));
-		json_put(row, "count_high", json_whole(call->calls.high));
-		json_put(row, "total_low_ns", json_whole(call->time.low));
-		json_put(row, "total_high_ns", json_whole(call->time.high));
-		json_array_append_new(array, row);
-	}
-	return array;
-}
-
-static json_t *threads(const struct model *model, size_t top)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_threads && i < top; i++) {
-		const struct model_thread *thread = &model->threads[i];
-		json_t *row = json_object();
-
-		json_put(row, "tid", json_count(thread->tid));
-		json_put(row, "pid", json_count(thread->pid));
-		json_put(row, "name", json_name(thread->name));
-		json_put(row, "title", json_name(thread->title));
-		json_put(row, "cpu_ns", json_whole(thread->cpu_ns));
-		json_put(row, "gc_cpu_ns", json_whole(thread->gc_cpu_ns));
-		json_put(row, "alloc_bytes", json_whole(thread->alloc_bytes));
-		json_put(row, "alloc", json_estimate(&thread->alloc, true));
-		json_put(row, "samples", json_count(thread->cpu_samples + thread->alloc_samples));
-		json_put(row, "cpu_samples", json_count(thread->cpu_samples));
-		json_put(row, "alloc_samples", json_count(thread->alloc_samples));
-		json_put_usage(row, thread);
-		json_array_append_new(array, row);
-	}
-	return array;
-}
-
 static json_t *stacks(const struct model *model)
 {
 	const struct model_stacks *stacks = &model->stacks;
@@ -277,25 +169,6 @@ static json_t *stacks(const struct model *model)
 			json_put(unfinished, stack_reason_name(i), json_count(stacks->reasons[i]));
 	json_put(object, "unfinished", unfinished);
 	return object;
-}
-
-static json_t *losses(const struct model *model)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_losses; i++) {
-		const struct model_loss *loss = &model->losses[i];
-		json_t *row = json_object();
-
-		json_put(row, "name", json_name(loss->name));
-		json_put(row, "stream", json_name(loss->stream));
-		json_put(row, "severity", json_string(severity_name(loss->severity)));
-		json_put(row, "count", json_count(loss->count));
-		json_put(row, "unit", json_string(loss->unit));
-		json_put(row, "text", json_name(loss->text));
-		json_array_append_new(array, row);
-	}
-	return array;
 }
 
 /* As a shell shows it; null if the end of the program was not recorded. */
@@ -374,7 +247,7 @@ static void put_run(json_t *object, const struct model *model)
 		 : model->calls_untraced || model->calls_left_out <= 0
 			 ? json_string("not traced")
 			 : json_string("not recorded individually"));
-	json_put(object, "runtimes", json_runtimes(model));
+	json_put(object, "runtimes", json_rows(model, ROWS_runtime, SIZE_MAX, NULL));
 	json_put(object, "snapshot", json_name(run->snapshot));
 	json_put(object, "tool", json_name(run->tool));
 	json_put(object, "host", json_name(run->host));
@@ -396,41 +269,37 @@ static json_t *stacks_part(const struct model *model, size_t top)
 	return stacks(model);
 }
 
-static json_t *losses_part(const struct model *model, size_t top)
-{
-	(void)top;
-	return losses(model);
-}
-
 /*
  * Keys in their order. `part`: a key is also written if one of these parts is requested; 0:
- * only in the complete report.
+ * only in the complete report. With `make`, an object of its own; otherwise the rows of a table.
  */
 static const struct {
 	const char *key;
 	unsigned part;
 	make_part *make;
+	enum row_kind table;
+	json_more *more;
 } keys[] = {
-	{"alloc", PART_TYPES | PART_LIVE, alloc},
-	{"gc", PART_GC, gc},
-	{"pauses", PART_GC, json_pauses},
-	{"cpu", 0, cpu_part},
-	{"programs", PART_PROGRAMS, json_programs},
-	{"entries", PART_ENTRIES, json_entries},
-	{"live_heap", PART_LIVE, json_live_heap},
-	{"functions", PART_FUNCTIONS | PART_FAULTS, functions},
-	{"sites", PART_SITES | PART_LIVE, json_sites},
-	{"syscalls", PART_SYSCALLS, syscalls},
-	{"waits", PART_OFF_CPU, json_waits},
-	{"wakers", PART_OFF_CPU, json_wakers},
-	{"off_cpu", PART_OFF_CPU, json_off_cpu},
-	{"faults", PART_FAULTS, json_faults},
-	{"slow_calls", PART_SYSCALLS, json_slow_calls},
-	{"threads", PART_THREADS | PART_OFF_CPU, threads},
-	{"timeline", PART_TIMELINE, json_timeline},
-	{"warnings", 0, json_warnings},
-	{"stacks", 0, stacks_part},
-	{"losses", 0, losses_part},
+	{"alloc", PART_TYPES | PART_LIVE, alloc, 0, NULL},
+	{"gc", PART_GC, gc, 0, NULL},
+	{"pauses", PART_GC, json_pauses, 0, NULL},
+	{"cpu", 0, cpu_part, 0, NULL},
+	{"programs", PART_PROGRAMS, NULL, ROWS_program, NULL},
+	{"entries", PART_ENTRIES, NULL, ROWS_entry, NULL},
+	{"live_heap", PART_LIVE, NULL, ROWS_heap_row, NULL},
+	{"functions", PART_FUNCTIONS | PART_FAULTS, NULL, ROWS_function, NULL},
+	{"sites", PART_SITES | PART_LIVE, NULL, ROWS_site, site_ages},
+	{"syscalls", PART_SYSCALLS, NULL, ROWS_syscall, call_durations},
+	{"waits", PART_OFF_CPU, NULL, ROWS_wait, NULL},
+	{"wakers", PART_OFF_CPU, NULL, ROWS_waker, NULL},
+	{"off_cpu", PART_OFF_CPU, json_off_cpu, 0, NULL},
+	{"faults", PART_FAULTS, json_faults, 0, NULL},
+	{"slow_calls", PART_SYSCALLS, NULL, ROWS_slow_call, NULL},
+	{"threads", PART_THREADS | PART_OFF_CPU, NULL, ROWS_thread, thread_waits},
+	{"timeline", PART_TIMELINE, json_timeline, 0, NULL},
+	{"warnings", 0, json_warnings, 0, NULL},
+	{"stacks", 0, stacks_part, 0, NULL},
+	{"losses", 0, NULL, ROWS_loss, NULL},
 };
 
 json_t *report_object(const struct model *model, const struct report_options *options)
@@ -445,7 +314,10 @@ json_t *report_object(const struct model *model, const struct report_options *op
 	error |= json_put(object, "streams", streams(model));
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!options->parts || keys[i].part & options->parts)
-			error |= json_put(object, keys[i].key, keys[i].make(model, top));
+			error |= json_put(
+				object, keys[i].key,
+				keys[i].make ? keys[i].make(model, top)
+					     : json_rows(model, keys[i].table, top, keys[i].more));
 	error |= json_put(object, "refused_records", json_count(model->refused));
 	if (!error)
 		return object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_parts.c: sites, lifetimes, the timeline and advice as JSON. */
+/* json_parts.c: lifetimes, the timeline and advice as JSON. */
 #include "../../bpf/events.h"
 #include "json_parts.h"
 
@@ -7,10 +7,9 @@
 #include "advice.h"
 #include "json_values.h"
 
-void json_put_life(json_t *row, const struct life *life)
+json_t *json_ages(const struct life *life)
 {
 	json_t *ages = json_array();
-	uint64_t median = life_median_age(life);
 
 	for (unsigned i = 0; i < AGE_CLASSES; i++) {
 		json_t *class;
@@ -24,38 +23,7 @@ void json_put_life(json_t *row, const struct life *life)
 		json_put(class, "died_bytes", json_whole((double)life->ages[i]));
 		json_array_append_new(ages, class);
 	}
-	json_put(row, "promoted_bytes", json_whole(life->promoted_bytes));
-	json_put(row, "promoted_then_died_bytes", json_whole(life->premature_bytes));
-	json_put(row, "died_old_bytes", json_whole(life->old_bytes));
-	json_put(row, "median_age_below_bytes", median ? json_count(median) : json_null());
-	json_put(row, "ages", ages);
-}
-
-json_t *json_sites(const struct model *model, size_t top)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < model->n_sites && i < top; i++) {
-		const struct model_site *site = &model->sites[i];
-		json_t *row = json_object(), *names = json_array();
-
-		for (int j = 0; j < SITE_FUNCTIONS && site->functions[j]; j++)
-			json_array_append_new(names, json_name(site->functions[j]));
-		json_put(row, "functions", names);
-		json_put(row, "file", json_name(site->file));
-		json_put(row, "line", site->line ? json_count(site->line) : json_null());
-		json_put(row, "type", json_name(site->type));
-		json_put(row, "samples", json_count(site->life.samples));
-		json_put(row, "gc_ns", json_whole(site->gc_ns));
-		json_put(row, "bytes", json_estimate(&site->bytes, true));
-		json_put(row, "survived", json_share(site->survived.value));
-		json_put(row, "survived_low", json_real(site->survived.low));
-		json_put(row, "survived_high", json_real(site->survived.high));
-		json_put(row, "live_bytes", json_whole(life_live_bytes(&site->life)));
-		json_put_life(row, &site->life);
-		json_array_append_new(array, row);
-	}
-	return array;
+	return ages;
 }
 
 static json_t *window(const struct timeline *timeline, size_t i)

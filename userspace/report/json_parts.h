@@ -5,23 +5,28 @@
 
 #include <jansson.h>
 
-#include "../model/model.h"
+#include "../model/figures.h"
 
-/* Each returns a new value with at most `top` rows; NULL: no memory. */
-json_t *json_programs(const struct model *model, size_t top);
-json_t *json_live_heap(const struct model *model, size_t top);
-json_t *json_entries(const struct model *model, size_t top);
-json_t *json_sites(const struct model *model, size_t top);
+/* A row of a table, by its figures; NULL: no memory. */
+json_t *json_row(const struct model *model, enum row_kind table, const void *row);
+
+/* The first rows of a table; `more`, if any, adds what a row has beside its figures. */
+typedef void json_more(json_t *object, const void *row);
+json_t *json_rows(const struct model *model, enum row_kind table, size_t top, json_more *more);
+
+/* Bytes by age at death. */
+json_t *json_ages(const struct life *life);
+
+/* The waits of a thread by reason; null: unknown. */
+json_t *json_thread_waits(const struct model_thread *thread);
+
 /*
  * The number of calls in each range of durations; `histogram` has SYSCALL_BUCKETS items or
  * is NULL.
  */
 json_t *json_histogram(const uint64_t *histogram);
-json_t *json_waits(const struct model *model, size_t top);
-json_t *json_wakers(const struct model *model, size_t top);
 json_t *json_off_cpu(const struct model *model, size_t top);
 json_t *json_pauses(const struct model *model, size_t top);
-json_t *json_slow_calls(const struct model *model, size_t top);
 json_t *json_faults(const struct model *model, size_t top);
 json_t *json_timeline(const struct model *model, size_t top);
 json_t *json_warnings(const struct model *model, size_t top);
@@ -31,14 +36,6 @@ json_t *json_durations(const struct model_pauses *pauses);
 json_t *json_cycles(const struct model *model, size_t top);
 json_t *json_named(const struct model_gc *gc);
 json_t *json_named_reasons(const struct model_gc *gc);
-json_t *json_areas(const struct model *model);
-json_t *json_runtimes(const struct model *model);
 void json_put_heap(json_t *row, uint64_t before, uint64_t after);
-
-/* Adds a thread's resource usage as keys of `row`. */
-void json_put_usage(json_t *row, const struct model_thread *thread);
-
-/* Adds the outcomes of objects as keys of `row`. */
-void json_put_life(json_t *row, const struct life *life);
 
 #endif

@@ -92,13 +92,13 @@ int section_losses(const struct section *section)
 	for (size_t i = 0; i < model->n_losses; i++) {
 		const struct model_loss *loss = &model->losses[i];
 
-		lost += loss->severity == SEVERITY_LOST;
+		lost += loss->severity_code == SEVERITY_LOST;
 		/* Losses of stacks are shown below, as shares of all stacks. */
 		if (section->model->stacks.samples && is_about_stacks(loss->name))
 			continue;
 		page_paragraph(section->page,
-			       loss->severity == SEVERITY_LOST ? STYLE_WARNING : STYLE_PLAIN, 2,
-			       "%s %s", unit_count(loss->count).text, loss->text);
+			       loss->severity_code == SEVERITY_LOST ? STYLE_WARNING : STYLE_PLAIN,
+			       2, "%s %s", unit_count(loss->count).text, loss->text);
 	}
 	if (!lost)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "Nothing was lost.");

@@ -7,44 +7,49 @@
 
 #include "../util/path_base.h"
 #include "advice.h"
+#include "../model/figures.h"
 #include "sections.h"
 #include "units.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
-enum { SITE_TEXT = SITE_FUNCTIONS * 256 };
-
 /* Where no sample has a type, the column of types is left out. */
-static void site_cells(struct table *table, const struct model *model, const struct model_site *row)
+static void type_cell(struct table *table, const struct model *model, const struct model_site *row)
 {
-	char text[SITE_TEXT];
-
-	site_text(row, text, sizeof(text));
 	table_cell(table, !model->alloc.typed ? NULL : row->type ? row->type : "(several)");
-	table_cell(table, text);
 }
 
-enum { SITE_SURVIVED = 4, SITE_PREMATURE, SITE_AGE };
+static bool site_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
+{
+	const struct model *model = rows->section->model;
+	const struct model_site *site = row;
 
-static const struct column site_columns[] = {
-	{NULL, "GC caused", false, 0, 0},
-	{NULL, "%", false, 3, 0},
-	{NULL, "allocated", false, 0, 0},
-	{NULL, "", false, 4, 0},
-	[SITE_SURVIVED] = {NULL, "survived", false, 0, 0},
-	[SITE_PREMATURE] = {"promoted,", "then died", false, 1, 0},
-	[SITE_AGE] = {"median age", "at death", false, 5, 0},
-	{NULL, "type", true, 2, 10},
-	{NULL, "allocated in < called by", true, 0, 44},
-};
+	switch (figure) {
+	case FIGURE_site_gc_share:
+		cell_share(table, site->gc_ns, model_gc_ns(&model->gc));
+		return true;
+	case FIGURE_site_bytes_margin:
+		cell_margin(table, &site->bytes);
+		return true;
+	case FIGURE_site_median_age_below_bytes:
+		cell_age(table, site->median_age_below_bytes);
+		return true;
+	case FIGURE_site_type:
+		type_cell(table, model, site);
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Explains the visible columns. */
-static int print_sites(const struct section *section, struct table *table)
+static int print_sites(const struct row_table *rows, struct table *table)
 {
-	bool premature = table_shows(table, section->page, SITE_PREMATURE);
-	bool age = table_shows(table, section->page, SITE_AGE);
-
-	bool survived = table_shows(table, section->page, SITE_SURVIVED);
+	const struct section *section = rows->section;
+	bool survived = rows_show(rows, table, FIGURE_site_survived);
+	bool premature = rows_show(rows, table, FIGURE_site_promoted_then_died_bytes);
+	bool age = rows_show(rows, table, FIGURE_site_median_age_below_bytes);
 
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
@@ -59,14 +64,14 @@ static int print_sites(const struct section *section, struct table *table)
 
 int section_sites(const struct section *section)
 {
+	const struct row_table rows = {section, ROWS_site, site_cell, NULL};
 	const struct model *model = section->model;
-	double pauses = model_gc_ns(&model->gc);
 	struct table *table;
 
 	if (!section_recorded(section, "alloc", "Allocation sites") ||
 	    (!model->n_sites && !section->parts))
 		return 0;
-	section_title(section, TABLE_SITES, "Allocation sites", model->n_sites_found,
+	section_title(section, ROWS_site, "Allocation sites", model->n_sites_found,
 		      model->n_sites && model->sites[0].gc_ns > 0
 			      ? "most collection time caused first"
 			      : "most bytes first");
@@ -74,81 +79,58 @@ int section_sites(const struct section *section)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
 		return 0;
 	}
-	table = table_create(site_columns, N_COLUMNS(site_columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_sites); i++) {
-		const struct model_site *row = &model->sites[i];
-
-		cell_time(table, row->gc_ns);
-		cell_share(table, row->gc_ns, pauses);
-		cell_bytes(table, row->bytes.value);
-		cell_margin(table, &row->bytes);
-		cell_survived(table, &row->survived);
-		cell_bytes(table, row->life.premature_bytes);
-		cell_age(table, &row->life);
-		site_cells(table, model, row);
-	}
-	return print_sites(section, table);
+	table = rows_table(&rows, model->sites, model->n_sites);
+	return table ? print_sites(&rows, table) : -ENOMEM;
 }
 
-static void type_row(struct table *table, const struct model_type *row)
+static bool type_row_cell(const struct row_table *rows, struct table *table, unsigned figure,
+			  const void *row)
 {
-	const struct estimate *survived = &row->survived;
+	const struct model_type *type = row;
+	const struct estimate *survived = &type->survived;
 
-	cell_bytes(table, row->bytes.value);
-	cell_margin(table, &row->bytes);
-	table_cell(table, unit_rough(row->objects.value).text);
-	cell_margin(table, &row->objects);
-	cell_survived(table, survived);
-	table_cell(table, survived->value >= 0 ? unit_points(fmax(survived->high - survived->value,
-								  survived->value - survived->low))
-							 .text
-					       : NULL);
-	cell_bytes(table, row->life.premature_bytes);
-	cell_age(table, &row->life);
-	cell_bytes(table, row->live_bytes);
-	cell_time(table, row->gc_ns);
-	cell_count(table, row->samples);
-	table_cell(table, row->name);
+	(void)rows;
+	switch (figure) {
+	case FIGURE_type_bytes_margin:
+		cell_margin(table, &type->bytes);
+		return true;
+	case FIGURE_type_objects_margin:
+		cell_margin(table, &type->objects);
+		return true;
+	case FIGURE_type_survived_margin:
+		table_cell(table, survived->value < 0
+					  ? NULL
+					  : unit_points(fmax(survived->high - survived->value,
+							     survived->value - survived->low))
+						    .text);
+		return true;
+	case FIGURE_type_median_age_below_bytes:
+		cell_age(table, type->median_age_below_bytes);
+		return true;
+	default:
+		return false;
+	}
 }
-
-enum { TYPE_SURVIVED = 4, TYPE_LIVE = 8 };
 
 int section_types(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "allocated", false, 0, 0},
-		{NULL, "", false, 2, 0},
-		{NULL, "objects", false, 1, 0},
-		{NULL, "", false, 6, 0},
-		{NULL, "survived", false, 0, 0},
-		{NULL, "", false, 4, 0},
-		{"promoted,", "then died", false, 5, 0},
-		{"median age", "at death", false, 7, 0},
-		{NULL, "live", false, 3, 0},
-		{NULL, "GC caused", false, 0, 0},
-		{NULL, "samples", false, 8, 0},
-		{NULL, "type", true, 0, 16},
-	};
+	const struct row_table rows = {section, ROWS_type, type_row_cell, NULL};
 	const struct model *model = section->model;
 	bool survived, live;
 	struct table *table;
 
 	if (!section_recorded(section, "alloc", "Types"))
 		return 0;
-	section_title(section, TABLE_TYPES, "Types", model->n_types, "most bytes first");
+	section_title(section, ROWS_type, "Types", model->n_types, "most bytes first");
 	if (!model->n_types) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
 		return 0;
 	}
-	table = table_create(columns, N_COLUMNS(columns));
+	table = rows_table(&rows, model->types, model->n_types);
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_types); i++)
-		type_row(table, &model->types[i]);
-	survived = table_shows(table, section->page, TYPE_SURVIVED);
-	live = table_shows(table, section->page, TYPE_LIVE);
+	survived = rows_show(&rows, table, FIGURE_type_survived);
+	live = rows_show(&rows, table, FIGURE_type_live_bytes);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
 	page_paragraph(
@@ -164,7 +146,7 @@ int section_types(const struct section *section)
 static int by_life(const void *a, const void *b)
 {
 	const struct model_site *const *x = a, *const *y = b;
-	double left = life_live_bytes(&(*x)->life), right = life_live_bytes(&(*y)->life);
+	double left = (*x)->live_bytes, right = (*y)->live_bytes;
 
 	return left < right ? 1 : -(left > right);
 }
@@ -197,14 +179,15 @@ static int print_live(const struct section *section, const struct model_site **r
 	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < section_rows(section, model->n_sites); i++) {
-		double live = life_live_bytes(&rows[i]->life);
+		double live = rows[i]->live_bytes;
 
 		if (live <= 0)
 			break;
 		cell_bytes(table, live);
 		cell_share(table, live, model->alloc.live_bytes);
 		cell_bytes(table, rows[i]->bytes.value);
-		site_cells(table, model, rows[i]);
+		type_cell(table, model, rows[i]);
+		cell_figure(section, table, FIGURE_site_functions, rows[i]);
 	}
 	return section_table(section, table);
 }
@@ -240,41 +223,37 @@ int section_live(const struct section *section)
 	return error;
 }
 
+static bool heap_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
+{
+	const struct model_heap_row *heap = row;
+
+	switch (figure) {
+	case FIGURE_heap_row_margin:
+		cell_margin(table, &heap->interval);
+		return true;
+	case FIGURE_heap_row_share:
+		cell_share(table, heap->bytes, rows->section->model->heap.bytes);
+		return true;
+	case FIGURE_heap_row_module:
+		table_cell(table, heap->module ? path_base(heap->module) : "");
+		return true;
+	default:
+		return false;
+	}
+}
+
 int section_live_heap(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "alive", false, 0, 0},
-		{NULL, "", false, 1, 0},
-		{"", "%", false, 3, 0},
-		{NULL, "at first", false, 1, 0},
-		{NULL, "objects", false, 2, 0},
-		{NULL, "allocated by", true, 0, 22},
-		{NULL, "module or source", true, 4, 16},
-	};
+	const struct row_table rows = {section, ROWS_heap_row, heap_cell, NULL};
 	const struct model_heap *heap = &section->model->heap;
-	size_t rows = section_rows(section, heap->n_rows);
-	struct estimate live;
-	struct table *table;
+	struct estimate live = tally_estimate(&heap->live);
 	int error;
 
-	if (!rows)
+	if (!heap->n_rows)
 		return 0;
 	page_heading(section->page, "Alive according to the runtime's own heap profile");
-	table = table_create(columns, sizeof(columns) / sizeof(*columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < rows; i++) {
-		live = tally_estimate(&heap->rows[i].live);
-		cell_bytes(table, heap->rows[i].bytes);
-		cell_margin(table, &live);
-		cell_share(table, heap->rows[i].bytes, heap->bytes);
-		cell_bytes(table, heap->rows[i].before);
-		cell_count(table, (uint64_t)heap->rows[i].objects);
-		table_cell(table, heap->rows[i].name);
-		table_cell(table, heap->rows[i].module ? path_base(heap->rows[i].module) : "");
-	}
-	error = section_table(section, table);
-	live = tally_estimate(&heap->live);
+	error = section_print_rows(&rows, heap->rows, heap->n_rows);
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
 		"about %s in all (95 %% confidence: %s to %s), whenever allocated, as of the last "

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../model/model.h"
+#include "../model/figures.h"
 
 /* Parts that can be requested separately. */
 enum report_part {
@@ -56,15 +56,11 @@ int report_sort(struct model *model, const char *name);
 bool report_order_exists(const char *name);
 const char *report_orders(void); /* all names, as a list in words */
 
-enum report_table {
-	TABLE_FUNCTIONS,
-	TABLE_TYPES,
-	TABLE_SITES,
-	TABLE_SYSCALLS,
-	TABLE_THREADS,
-	TABLE_PROGRAMS
-};
-const char *report_order_title(const char *name, enum report_table table, const char *usual);
+const char *report_order_title(const char *name, enum row_kind table, const char *usual);
+
+/* Fills a row from an object with its figures: json_row() reversed. Texts are borrowed; those that
+ * are missing are NULL, other figures 0. */
+void json_to_row(const json_t *object, enum row_kind table, void *row);
 
 /* Names in the report as JSON: of a kind of collection, and of a reason below GC_REASONS. */
 const char *json_kind_name(unsigned kind);     /* "minor" ... */

@@ -13,8 +13,6 @@
 #include "../util/plural.h"
 #include "units.h"
 
-#define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
-
 /* Counts the visible rows per name. NULL: no memory. */
 static struct map *count_names(const struct section *section)
 {
@@ -49,25 +47,10 @@ static void name_cell(struct table *table, const struct map *names,
 	table_cell(table, row->name);
 }
 
-static void function_row(const struct section *section, struct table *table,
-			 const struct map *names, const struct model_function *row)
+static void place_cell(struct table *table, const struct model_function *row)
 {
-	double wall = (double)section->model->run.wall / 1e9;
-	double cpu = (double)section->model->cpu.on_cpu_ns;
 	char place[512];
 
-	cell_time(table, row->cpu_self_ns);
-	cell_share(table, row->cpu_self_ns, cpu);
-	cell_time(table, row->cpu_total_ns);
-	cell_bytes(table, row->alloc_self_bytes);
-	cell_bytes(table, row->alloc_total_bytes);
-	cell_bytes(table, wall > 0 ? row->alloc_self_bytes / wall : 0);
-	cell_survived(table, &row->survived);
-	cell_time(table, row->gc_self_ns);
-	cell_time(table, row->gc_ns);
-	cell_time(table, row->syscall_ns);
-	cell_time(table, row->off_cpu_ns);
-	name_cell(table, names, row);
 	if (row->file && row->line) {
 		snprintf(place, sizeof(place), "%.480s:%" PRIu64, path_base(row->file), row->line);
 		table_cell(table, place);
@@ -76,16 +59,40 @@ static void function_row(const struct section *section, struct table *table,
 	table_cell(table, row->module ? path_base(row->module) : "");
 }
 
-enum { FUNCTION_SURVIVED = 6, FUNCTION_GC_SELF, FUNCTION_GC, FUNCTION_SYSCALLS };
+static bool function_cell(const struct row_table *rows, struct table *table, unsigned figure,
+			  const void *row)
+{
+	const struct model *model = rows->section->model;
+	const struct model_function *function = row;
+	double wall = (double)model->run.wall / 1e9;
+
+	switch (figure) {
+	case FIGURE_function_cpu_share:
+		cell_share(table, function->cpu_self_ns, (double)model->cpu.on_cpu_ns);
+		return true;
+	case FIGURE_function_alloc_rate:
+		cell_bytes(table, wall > 0 ? function->alloc_self_bytes / wall : 0);
+		return true;
+	case FIGURE_function_name:
+		name_cell(table, rows->context, function);
+		return true;
+	case FIGURE_function_module:
+		place_cell(table, function);
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Explains the visible columns. */
-static int print_functions(const struct section *section, struct table *table)
+static int print_functions(const struct row_table *rows, struct table *table)
 {
-	bool survival = table_shows(table, section->page, FUNCTION_SURVIVED);
-	bool gc = table_shows(table, section->page, FUNCTION_GC_SELF) ||
-		  table_shows(table, section->page, FUNCTION_GC);
+	const struct section *section = rows->section;
+	bool survival = rows_show(rows, table, FIGURE_function_survived);
+	bool gc = rows_show(rows, table, FIGURE_function_gc_self_ns) ||
+		  rows_show(rows, table, FIGURE_function_gc_ns);
 	bool calls = section->model->syscall_stack_ns &&
-		     table_shows(table, section->page, FUNCTION_SYSCALLS);
+		     rows_show(rows, table, FIGURE_function_syscall_ns);
 
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
@@ -102,26 +109,12 @@ static int print_functions(const struct section *section, struct table *table)
 
 int section_functions(const struct section *section)
 {
-	static const struct column columns[] = {
-		{"CPU", "self", false, 0, 0},
-		{"", "%", false, 5, 0},
-		{"CPU", "total", false, 0, 0},
-		{"allocated", "self", false, 0, 0},
-		{"allocated", "total", false, 3, 0},
-		{"", "per s", false, 6, 0},
-		{"", "surv", false, 0, 0},
-		[FUNCTION_GC_SELF] = {"GC caused", "self", false, 1, 0},
-		{"GC caused", "total", false, 4, 0},
-		[FUNCTION_SYSCALLS] = {"system", "calls", false, 2, 0},
-		{"off", "CPU", false, 0, 0},
-		{NULL, "function", true, 0, 22},
-		{NULL, "module or source", true, 7, 16},
-	};
 	const struct model *model = section->model;
-	struct table *table;
 	struct map *names;
+	struct row_table rows;
+	struct table *table;
 
-	section_title(section, TABLE_FUNCTIONS, "Functions", model->n_functions,
+	section_title(section, ROWS_function, "Functions", model->n_functions,
 		      "most CPU, allocation and collection time first");
 	if (!model->n_functions) {
 		page_paragraph(section->page, STYLE_PLAIN, 2, "No samples.");
@@ -133,17 +126,11 @@ int section_functions(const struct section *section)
 			"Only %s frames are shown; each includes the cost of the hidden frames "
 			"below it.",
 			model_frames_name(model->frames));
-	table = table_create(columns, N_COLUMNS(columns));
 	names = count_names(section);
-	if (!table || !names) {
-		table_free(table);
-		map_free(names);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < section_rows(section, model->n_functions); i++)
-		function_row(section, table, names, &model->functions[i]);
+	rows = (struct row_table){section, ROWS_function, function_cell, names};
+	table = names ? rows_table(&rows, model->functions, model->n_functions) : NULL;
 	map_free(names);
-	return print_functions(section, table);
+	return table ? print_functions(&rows, table) : -ENOMEM;
 }
 
 /* Explains how selected calls were counted. */
@@ -221,62 +208,56 @@ static void call_time(struct table *table, bool estimated, uint64_t ns)
 		cell_time(table, (double)ns);
 }
 
-static void call_margin(struct table *table, const struct model_syscall *row)
+static bool call_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
 {
-	if (row->estimated)
-		cell_margin(table, &row->calls);
-	else
-		table_cell(table, NULL);
+	const struct model_syscall *call = row;
+	const struct figure_value value = figure_read(rows->section->model, figure, row);
+
+	switch (figure) {
+	case FIGURE_syscall_count:
+		if (!call->count) {
+			table_cell(table, "0 ended");
+			return true;
+		}
+		call_count(table, call->estimated, call->count);
+		return true;
+	case FIGURE_syscall_count_margin:
+		if (!call->estimated)
+			table_cell(table, NULL);
+		else
+			cell_margin(table, &call->calls);
+		return true;
+	case FIGURE_syscall_errors:
+	case FIGURE_syscall_in_gc_count:
+		call_count(table, call->estimated, value.count);
+		return true;
+	case FIGURE_syscall_total_ns:
+	case FIGURE_syscall_in_gc_ns:
+	case FIGURE_syscall_off_cpu_ns:
+		call_time(table, call->estimated, value.known ? value.count : 0);
+		return true;
+	default:
+		return false;
+	}
 }
 
 int section_syscalls(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "count", false, 0, 0},   {NULL, "±", false, 0, 0},
-		{NULL, "errors", false, 0, 0},  {NULL, "total", false, 0, 0},
-		{NULL, "p50", false, 2, 0},     {NULL, "p99", false, 0, 0},
-		{NULL, "max", false, 1, 0},     {NULL, "in GC", false, 0, 0},
-		{NULL, "for", false, 0, 0},     {NULL, "CPU", false, 3, 0},
-		{NULL, "off CPU", false, 0, 0}, {NULL, "call", true, 0, 12},
-	};
+	const struct row_table rows = {section, ROWS_syscall, call_cell, NULL};
 	const struct model *model = section->model;
-	struct table *table;
 
 	if (!section_recorded(section, "syscall", "System calls"))
 		return 0;
-	section_title(section, TABLE_SYSCALLS, "System calls", model->n_syscalls,
+	section_title(section, ROWS_syscall, "System calls", model->n_syscalls,
 		      "longest in total first");
 	note_tracing(section);
-	if (!model->n_syscalls) {
-		if (model->calls_left_out <= 0)
-			page_paragraph(section->page, STYLE_PLAIN, 2, "%s",
-				       model_calls_unknown(model) ? "None was made then."
-								  : "None.");
-		return 0;
-	}
-	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_syscalls); i++) {
-		const struct model_syscall *row = &model->syscalls[i];
-
-		if (row->count)
-			call_count(table, row->estimated, row->count);
-		else
-			table_cell(table, "0 ended");
-		call_margin(table, row);
-		call_count(table, row->estimated, row->errors);
-		call_time(table, row->estimated, row->total_ns);
-		cell_time(table, (double)row->p50_ns);
-		cell_time(table, (double)row->p99_ns);
-		cell_time(table, (double)row->max_ns);
-		call_count(table, row->estimated, row->in_gc_count);
-		call_time(table, row->estimated, row->in_gc_ns);
-		cell_time(table, (double)row->cpu_ns);
-		call_time(table, row->estimated, row->wait_ns);
-		table_cell(table, row->name);
-	}
-	return section_table(section, table);
+	if (model->n_syscalls)
+		return section_print_rows(&rows, model->syscalls, model->n_syscalls);
+	if (model->calls_left_out <= 0)
+		page_paragraph(section->page, STYLE_PLAIN, 2, "%s",
+			       model_calls_unknown(model) ? "None was made then." : "None.");
+	return 0;
 }
 
 /* With a filter, the threads with selected samples; they come first in any order. */
@@ -299,52 +280,29 @@ static bool is_one_of_several(const struct model *model, const char *program)
 }
 
 /* Command lines or titles distinguish processes of the same program. */
-static void thread_name_cell(const struct section *section, struct table *table,
-			     const struct model_thread *row)
+static bool thread_cell(const struct row_table *rows, struct table *table, unsigned figure,
+			const void *row)
 {
+	const struct model_thread *thread = row;
 	char text[320];
 
-	if (row->tid == row->pid && row->name && row->title &&
-	    is_one_of_several(section->model, row->name)) {
-		snprintf(text, sizeof(text), "%s [%s]", row->name, row->title);
+	if (figure != FIGURE_thread_name)
+		return false;
+	if (thread->tid == thread->pid && thread->name && thread->title &&
+	    is_one_of_several(rows->section->model, thread->name)) {
+		snprintf(text, sizeof(text), "%s [%s]", thread->name, thread->title);
 		table_cell(table, text);
 	} else {
-		table_cell(table, row->name ? row->name : "?");
+		table_cell(table, thread->name ? thread->name : "?");
 	}
+	return true;
 }
 
 int section_threads(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "tid", false, 0, 0},           {NULL, "pid", false, 0, 0},
-		{NULL, "CPU", false, 0, 0},           {"waited for", "a CPU", false, 3, 0},
-		{NULL, "in GC", false, 0, 0},         {NULL, "allocated", false, 0, 0},
-		{NULL, "timer samples", false, 2, 0}, {NULL, "alloc samples", false, 1, 0},
-		{NULL, "thread", true, 0, 12},
-	};
-	const struct model *model = section->model;
-	size_t count = count_threads(model);
-	struct table *table;
-	char number[24];
+	const struct row_table rows = {section, ROWS_thread, thread_cell, NULL};
+	size_t count = count_threads(section->model);
 
-	section_title(section, TABLE_THREADS, "Threads", count, "most CPU time first");
-	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, count); i++) {
-		const struct model_thread *row = &model->threads[i];
-
-		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
-		table_cell(table, number);
-		snprintf(number, sizeof(number), "%" PRIu64, row->pid);
-		table_cell(table, number);
-		cell_time(table, row->cpu_ns);
-		cell_time(table, (double)row->queued_ns);
-		cell_time(table, row->gc_cpu_ns);
-		cell_bytes(table, row->alloc_bytes);
-		cell_count(table, row->cpu_samples);
-		cell_count(table, row->alloc_samples);
-		thread_name_cell(section, table, row);
-	}
-	return section_table(section, table);
+	section_title(section, ROWS_thread, "Threads", count, "most CPU time first");
+	return section_print_rows(&rows, section->model->threads, count);
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_SECTIONS_H
 #define GCPROF_SECTIONS_H
 
+#include "../model/figures.h"
 #include "page.h"
 #include "report.h"
 
@@ -60,7 +61,7 @@ const struct model_stream *section_stream(const struct section *section, const c
 bool section_recorded(const struct section *section, const char *name, const char *title);
 
 /* "Types (20 of 123, most bytes first)". */
-void section_title(const struct section *section, enum report_table table, const char *what,
+void section_title(const struct section *section, enum row_kind table, const char *what,
 		   size_t rows, const char *order);
 
 /* Table cells; "-" if there is no value. */
@@ -70,7 +71,32 @@ void cell_count(struct table *table, uint64_t count);
 void cell_share(struct table *table, double part, double whole);
 void cell_margin(struct table *table, const struct estimate *estimate);
 void cell_survived(struct table *table, const struct estimate *share);
-void cell_age(struct table *table, const struct life *life);
+void cell_age(struct table *table, uint64_t age);
+
+void cell_id(struct table *table, uint64_t id);
+
+/* The usual cell of a figure of a row. */
+void cell_figure(const struct section *section, struct table *table, unsigned figure,
+		 const void *row);
+
+struct row_table {
+	const struct section *section;
+	enum row_kind rows;
+	/* Fills the cell of a figure that needs more than its value; false: the usual one is right.
+	 * NULL: all are usual. */
+	bool (*cell)(const struct row_table *rows, struct table *table, unsigned figure,
+		     const void *row);
+	const void *context;
+};
+
+/* A table of the first rows of `count`, as many as are to be shown; NULL: no memory. */
+struct table *rows_table(const struct row_table *rows, const void *first, size_t count);
+
+/* Is the figure's column printed? */
+bool rows_show(const struct row_table *rows, const struct table *table, unsigned figure);
+
+/* Prints the table of rows. 0 or -ENOMEM. */
+int section_print_rows(const struct row_table *rows, const void *first, size_t count);
 
 /* Prints and frees the table. 0 or -ENOMEM. */
 int section_table(const struct section *section, struct table *table);

@@ -29,7 +29,7 @@ bool section_recorded(const struct section *section, const char *name, const cha
 	return false;
 }
 
-void section_title(const struct section *section, enum report_table table, const char *what,
+void section_title(const struct section *section, enum row_kind table, const char *what,
 		   size_t rows, const char *order)
 {
 	char title[160];

@@ -9,104 +9,82 @@
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
+static bool slow_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
+{
+	uint64_t start = rows->section->model->run.start;
+	const struct model_slow_call *call = row;
+
+	if (figure != FIGURE_slow_call_at)
+		return false;
+	cell_time(table, call->start_ns > start ? (double)(call->start_ns - start) : 0);
+	return true;
+}
+
 int section_slow_calls(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "at", false, 2, 0},    {NULL, "took", false, 0, 0},
-		{NULL, "in GC", false, 1, 0}, {NULL, "tid", false, 0, 0},
-		{NULL, "thread", true, 3, 0}, {NULL, "call", true, 0, 24},
-	};
+	const struct row_table rows = {section, ROWS_slow_call, slow_cell, NULL};
 	const struct model *model = section->model;
-	struct table *table;
-	char number[24];
 
 	if (!model->n_slow_calls)
 		return 0;
 	page_heading(section->page, "Longest system calls");
-	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_slow_calls); i++) {
-		const struct model_slow_call *row = &model->slow_calls[i];
+	return section_print_rows(&rows, model->slow_calls, model->n_slow_calls);
+}
 
-		cell_time(table, row->start > model->run.start
-					 ? (double)(row->start - model->run.start)
-					 : 0);
-		cell_time(table, (double)row->duration_ns);
-		cell_time(table, (double)row->gc_ns);
-		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
-		table_cell(table, number);
-		table_cell(table, row->thread);
-		table_cell(table, row->text);
+static bool wait_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
+{
+	const struct model_wait *wait = row;
+	double total = (double)wait->total_ns;
+
+	switch (figure) {
+	case FIGURE_wait_share:
+		cell_share(table, total, (double)rows->section->model->wait_ns);
+		return true;
+	case FIGURE_wait_mean:
+		cell_time(table, wait->count ? total / (double)wait->count : 0);
+		return true;
+	default:
+		return false;
 	}
-	return section_table(section, table);
 }
 
 static int print_reasons(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "waits", false, 0, 0}, {NULL, "total", false, 0, 0},
-		{NULL, "%", false, 0, 0},     {NULL, "mean", false, 1, 0},
-		{NULL, "max", false, 0, 0},   {"of it for", "a CPU", false, 2, 0},
-		{NULL, "for", true, 0, 12},
-	};
-	const struct model *model = section->model;
-	struct table *table = table_create(columns, N_COLUMNS(columns));
+	const struct row_table rows = {section, ROWS_wait, wait_cell, NULL};
 
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_waits); i++) {
-		const struct model_wait *row = &model->waits[i];
+	return section_print_rows(&rows, section->model->waits, section->model->n_waits);
+}
 
-		cell_count(table, row->count);
-		cell_time(table, (double)row->total_ns);
-		cell_share(table, (double)row->total_ns, (double)model->wait_ns);
-		cell_time(table, row->count ? (double)row->total_ns / (double)row->count : 0);
-		cell_time(table, (double)row->max_ns);
-		cell_time(table, (double)row->queued_ns);
-		table_cell(table, row->name);
-	}
-	return section_table(section, table);
+static bool waker_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		       const void *row)
+{
+	const struct model_waker *waker = row;
+
+	(void)rows;
+	if (figure != FIGURE_waker_name)
+		return false;
+	table_cell(table, waker->name ? waker->name : "?");
+	return true;
 }
 
 static int print_wakers(const struct section *section)
 {
-	static const struct column columns[] = {
-		{NULL, "waits", false, 0, 0},    {NULL, "total", false, 0, 0},
-		{NULL, "max", false, 0, 0},      {NULL, "tid", false, 0, 0},
-		{NULL, "ended by", true, 0, 12},
-	};
+	const struct row_table rows = {section, ROWS_waker, waker_cell, NULL};
 	const struct model *model = section->model;
-	struct table *table;
-	char number[24];
 
 	if (!model->n_wakers)
 		return 0;
 	page_paragraph(section->page, STYLE_DIM, 2,
 		       "Waits for locks and conditions (futex), by the thread that ended them: it "
 		       "held the lock, or had to act first.");
-	table = table_create(columns, N_COLUMNS(columns));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < section_rows(section, model->n_wakers); i++) {
-		const struct model_waker *row = &model->wakers[i];
-
-		cell_count(table, row->count);
-		cell_time(table, (double)row->total_ns);
-		cell_time(table, (double)row->max_ns);
-		snprintf(number, sizeof(number), "%" PRIu64, row->tid);
-		table_cell(table, number);
-		table_cell(table, row->name ? row->name : "?");
-	}
-	return section_table(section, table);
+	return section_print_rows(&rows, model->wakers, model->n_wakers);
 }
 
 static void thread_row(struct table *table, const struct model_thread *row)
 {
-	char number[24];
-
-	snprintf(number, sizeof(number), "%" PRIu64, row->tid);
-	table_cell(table, number);
+	cell_id(table, row->tid);
 	cell_time(table, (double)row->wall_ns);
 	/* By the accounting of the scheduler: a wait that began before its tracing is missing. */
 	cell_time(table, row->cpu_ns);

@@ -65,7 +65,7 @@ static struct model_heap_area *row_of(struct areas *areas, const struct record_h
 			.process = record->process,
 			.number = *index,
 			.name_number = record->name,
-			.beside = record->flags & HEAP_AREA_BESIDE,
+			.in_heap = !(record->flags & HEAP_AREA_BESIDE),
 		};
 	}
 	return &areas->rows[*index];
@@ -77,20 +77,20 @@ static void add(struct model_heap_area *row, const struct record_heap_area *reco
 	bool before = record->flags & HEAP_AREA_BEFORE, after = record->flags & HEAP_AREA_AFTER;
 
 	row->collections++;
-	row->used = after ? record->after : record->before;
-	row->size = record->size;
-	row->limit = record->limit;
+	row->used_bytes = after ? record->after : record->before;
+	row->committed_bytes = record->size;
+	row->max_bytes = record->limit;
 	if (before)
-		raise_to(&row->peak, record->before);
+		raise_to(&row->peak_bytes, record->before);
 	if (after)
-		raise_to(&row->peak, record->after);
+		raise_to(&row->peak_bytes, record->after);
 	if (!before || !after || record->flags & HEAP_AREA_CYCLE)
 		return;
-	row->pauses++;
+	row->pauses = true;
 	if (record->before > record->after)
-		row->left += record->before - record->after;
+		row->left_bytes += record->before - record->after;
 	else
-		row->came += record->after - record->before;
+		row->came_bytes += record->after - record->before;
 }
 
 int areas_record(struct areas *areas, struct world *world, struct event *event)
@@ -124,8 +124,8 @@ static int in_order(const void *a, const void *b)
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	if (x->beside != y->beside)
-		return x->beside ? 1 : -1;
+	if (x->in_heap != y->in_heap)
+		return x->in_heap ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 

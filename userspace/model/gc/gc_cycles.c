@@ -45,7 +45,7 @@ int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct
 	note_heap(world, record);
 	world->model->gc.requests += record->reason == GCPROF_REASON_EXPLICIT;
 	cycles->rows[cycles->count++] = (struct model_gc_cycle){
-		.start = record->time - record->span,
+		.start_ns = record->time - record->span,
 		.duration_ns = record->span,
 		.process = record->process,
 		.pid = process->pid,
@@ -53,9 +53,9 @@ int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct
 		.cycle = record->cycle,
 		.name_number = record->name,
 		.reason = record->reason,
-		.heap_before = record->heap_before,
-		.heap_after = record->heap_after,
-		.live = record->live,
+		.heap_before_bytes = record->heap_before,
+		.heap_after_bytes = record->heap_after,
+		.live_bytes = record->live,
 		.unfinished = record->unfinished != 0,
 	};
 	return 0;
@@ -88,7 +88,7 @@ static int cycles_by_start(const void *a, const void *b)
 	int order = compare(x->process, y->process);
 
 	order = order ? order : compare(x->heap, y->heap);
-	return order ? order : compare(x->start, y->start);
+	return order ? order : compare(x->start_ns, y->start_ns);
 }
 
 /* Has the cycle begun when the pause ends? Collectors may begin one while the program stands. */
@@ -96,13 +96,13 @@ static bool has_begun(const struct model_gc_cycle *cycle, const struct pause *pa
 {
 	int order = by_heap(cycle->process, cycle->heap, pause);
 
-	return order ? order < 0 : cycle->start <= pause->begin || cycle->start < pause->end;
+	return order ? order < 0 : cycle->start_ns <= pause->begin || cycle->start_ns < pause->end;
 }
 
 static bool in_progress(const struct model_gc_cycle *cycle, const struct pause *pause)
 {
 	return !by_heap(cycle->process, cycle->heap, pause) &&
-	       pause->begin < cycle->start + cycle->duration_ns;
+	       pause->begin < cycle->start_ns + cycle->duration_ns;
 }
 
 /*

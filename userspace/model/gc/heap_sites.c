@@ -90,7 +90,7 @@ static void add_sites(struct heap_sites *sites, struct world *world, struct mode
 			heap->bytes += site->live.bytes;
 			tally_merge(&heap->live, &site->live.live);
 		} else {
-			row->before += site->live.bytes;
+			row->before_bytes += site->live.bytes;
 			heap->before += site->live.bytes;
 		}
 	}
@@ -116,9 +116,11 @@ int heap_sites_finish(struct heap_sites *sites, struct world *world)
 		rows[i].name = functions->rows[i - 1].name;
 		rows[i].module = functions->rows[i - 1].module;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].bytes > 0 || rows[i].before > 0)
+	for (size_t i = 0; i < count; i++) {
+		rows[i].interval = tally_estimate(&rows[i].live);
+		if (rows[i].bytes > 0 || rows[i].before_bytes > 0)
 			rows[kept++] = rows[i];
+	}
 	qsort(rows, kept, sizeof(*rows), most_first);
 	heap->known = true;
 	heap->rows = rows;

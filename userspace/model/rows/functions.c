@@ -224,8 +224,8 @@ static void fill_row(struct model_function *row, const struct function_sums *sum
 	row->alloc_self_bytes = self->bytes.value;
 	row->survived_total_bytes = total->survived.some;
 	row->survived_bytes = self->survived.some;
-	row->known_total_bytes = total->survived.all;
-	row->known_bytes = self->survived.all;
+	row->fate_known_total_bytes = total->survived.all;
+	row->fate_known_bytes = self->survived.all;
 	row->gc_ns = total->gc_ns;
 	row->gc_self_ns = self->gc_ns;
 	row->syscall_ns = (double)total->syscall_ns;

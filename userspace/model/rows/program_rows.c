@@ -61,8 +61,8 @@ static int add_processes(struct builder *builder, const struct tasks *tasks)
 		builder->model->gc.processes += process->pauses > 0;
 		program->pauses += process->pauses;
 		program->pause_ns += process->pause_ns;
-		program->calls += process->calls;
-		program->call_ns += process->call_ns;
+		program->syscalls += process->calls;
+		program->syscall_ns += process->call_ns;
 	}
 	return 0;
 }
@@ -84,6 +84,7 @@ static void add_threads(struct builder *builder, const struct tasks *tasks)
 		program->alloc_samples += thread->alloc_samples;
 		program->minor_faults += thread->minor_faults;
 		program->major_faults += thread->major_faults;
+		program->faults += thread->minor_faults + thread->major_faults;
 		tally_merge(&program->allocated, &thread->alloc);
 	}
 }
@@ -102,7 +103,7 @@ static int by_time(const void *a, const void *b)
 static bool is_empty(const struct model_program *program)
 {
 	return program->cpu_ns <= 0 && !program->alloc_samples && !program->pauses &&
-	       program->calls <= 0;
+	       program->syscalls <= 0;
 }
 
 /* With a filter, programs without any selected event are dropped. */

@@ -229,6 +229,9 @@ static void add_row(const struct world *world, const struct site *site)
 	row->bytes = tally_estimate(&site->life.bytes);
 	row->survived = share_estimate(&site->life.survived);
 	row->life = site->life;
+	row->samples = site->life.samples;
+	row->live_bytes = life_live_bytes(&site->life);
+	row->median_age_below_bytes = life_median_age(&site->life);
 }
 
 /* Marks the first places of the sites that get rows. Returns how many, or -ENOMEM. */

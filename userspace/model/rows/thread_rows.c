@@ -76,6 +76,7 @@ static void add_times(const struct world *world, const struct thread *thread,
 	}
 	if (row->off_cpu_ns > row->wall_ns)
 		row->wall_ns = row->off_cpu_ns;
+	row->on_cpu_ns = row->wall_ns - row->off_cpu_ns;
 }
 
 int thread_rows_finish(struct world *world)
@@ -94,6 +95,8 @@ int thread_rows_finish(struct world *world)
 			continue;
 		process = tasks_find_process(&world->tasks, thread->process);
 		model->threads[model->n_threads++] = (struct model_thread){
+			.id = id,
+			.process = thread->process,
 			.name = thread->name,
 			.title = process->title,
 			.tid = thread->tid,
@@ -105,6 +108,7 @@ int thread_rows_finish(struct world *world)
 			.gc_cpu_ns = (double)thread->gc_cpu_ns,
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
+			.samples = thread->cpu_samples + thread->alloc_samples,
 		};
 		add_times(world, thread, &model->threads[model->n_threads - 1]);
 	}

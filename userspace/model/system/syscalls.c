@@ -380,9 +380,9 @@ struct model_syscall syscall_row(const struct call *call, const struct model *mo
 		.in_gc_ns = call->gc_ns,
 		.histogram = keep_histogram(call, model->arena),
 		.squares = squares(call),
-		.waits = call->waits,
-		.wait_ns = call->wait_ns,
-		.traced = call->count,
+		.off_cpu_count = call->waits,
+		.off_cpu_ns = call->wait_ns,
+		.traced_count = call->count,
 		.traced_waits = call->waits,
 		.traced_wait_ns = call->wait_ns,
 		.wait_max = call->wait_max,
@@ -411,10 +411,10 @@ static void estimate_row(const struct call_windows *windows, struct model_syscal
 	scale(&row->count, more);
 	scale(&row->errors, more);
 	scale(&row->in_gc_count, more);
-	scale(&row->waits, more);
+	scale(&row->off_cpu_count, more);
 	scale(&row->total_ns, longer);
 	scale(&row->in_gc_ns, longer);
-	scale(&row->wait_ns, longer);
+	scale(&row->off_cpu_ns, longer);
 }
 
 static int add_rows(const struct calls *sums, const struct call_windows *windows,
@@ -468,6 +468,9 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 {
 	struct model *model = world->model;
 
+	model->slow_calls = arena_alloc(model->arena, SLOW_CALLS * sizeof(*model->slow_calls));
+	if (!model->slow_calls)
+		return -ENOMEM;
 	for (size_t i = 0; i < syscalls->n_slow; i++) {
 		const struct record_syscall *record = &syscalls->slow[i];
 		const struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
@@ -478,8 +481,9 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 		model->slow_calls[model->n_slow_calls++] = (struct model_slow_call){
 			.tid = thread->tid,
 			.thread = thread->name,
-			.start = record->time - (record->duration < record->time ? record->duration
-										 : record->time),
+			.start_ns =
+				record->time -
+				(record->duration < record->time ? record->duration : record->time),
 			.duration_ns = record->duration,
 			.gc_ns = record->gc_ns,
 			.text = text,

@@ -83,6 +83,7 @@ static void add_streams(const struct streams *streams, struct model *model)
 			row->why_not = reported ? "unknown to the gcprof that recorded this"
 						: "the recording ended before it could begin";
 		row->events = state->events;
+		model->recorded |= row->attached ? UINT32_C(1) << code : 0;
 		for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 			const struct loss_state *loss = &streams->losses[kind];
 
@@ -116,7 +117,8 @@ int streams_finish(const struct streams *streams, struct model *model)
 		row->count = loss->count;
 		row->unit = loss_unit_name(loss_info(kind)->unit);
 		row->fewer = loss_info(kind)->remedy == REMEDY_FEWER;
-		row->severity = loss->name ? loss->severity : SEVERITY_LOST;
+		row->severity_code = loss->name ? loss->severity : SEVERITY_LOST;
+		row->severity = severity_name(row->severity_code);
 		model->n_losses++;
 	}
 	return 0;

@@ -190,6 +190,7 @@ static void add_row(struct model *model, const struct type *type)
 	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
 	row->gc_ns = type->gc_ns;
 	row->life = type->life;
+	row->median_age_below_bytes = life_median_age(&type->life);
 }
 
 int type_table_finish(struct types *types, const struct tasks *tasks, struct model *model)
