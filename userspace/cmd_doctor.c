@@ -72,7 +72,7 @@ static bool is_tried(const struct trial *trial, int stream)
 {
 	const struct stream_state *state = &trial->streams[stream];
 
-	return stream_name((enum stream)stream) &&
+	return stream_name(stream) &&
 	       (state->attached || strncmp(state->why_not, "not asked for", 13) != 0);
 }
 
@@ -114,7 +114,7 @@ static void print_streams(const struct diagnosis *diagnosis)
 
 		if (is_tried(trial, stream))
 			print_row(state->attached ? "ok" : "fails",
-				  stream_name((enum stream)stream),
+				  stream_name(stream),
 				  state->attached ? how : state->why_not, "");
 	}
 }
@@ -190,7 +190,7 @@ static json_t *json_streams(const struct trial *trial)
 		const struct stream_state *state = &trial->streams[stream];
 
 		if (trial->followed && is_tried(trial, stream))
-			json_object_set_new(all, stream_name((enum stream)stream),
+			json_object_set_new(all, stream_name(stream),
 					    json_pack("{s:b, s:s?}", "works", state->attached,
 						      "why_not",
 						      state->attached ? NULL : state->why_not));

@@ -147,7 +147,7 @@ static void describe_streams(const struct recording *recording, char *out, size_
 
 	out[0] = '\0';
 	for (int stream = 0; stream < STREAM_END; stream++) {
-		const char *name = stream_name((enum stream)stream);
+		const char *name = stream_name(stream);
 		int n;
 
 		if (!name || (stream == STREAM_SCHED && !recording->options.off_cpu) ||

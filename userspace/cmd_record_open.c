@@ -353,11 +353,11 @@ void recording_warn_streams(const struct recording *recording)
 			session_stream(recording->session, (enum stream)stream);
 
 		/* Those not asked for are no surprise; missing probes were reported already. */
-		if (!stream_name((enum stream)stream) || state->attached ||
+		if (!stream_name(stream) || state->attached ||
 		    stream == STREAM_ALLOC || stream == STREAM_GC ||
 		    strncmp(state->why_not, "not asked for", 13) == 0)
 			continue;
-		log_warning("stream %s is not recorded: %s", stream_name((enum stream)stream),
+		log_warning("stream %s is not recorded: %s", stream_name(stream),
 			    state->why_not);
 	}
 }

@@ -307,6 +307,9 @@ static int report_run(int argc, char **argv)
 	if (error)
 		log_error("%s", strerror(-error));
 	status = profile_judge(model->file, model->state, model->status.bytes);
+	/* As grep. */
+	if (!error && !status && model_selects_nothing(model))
+		status = 1;
 	model_free(model);
 	call_tree_free(&calls);
 	return error ? EXIT_FAILURE : status;

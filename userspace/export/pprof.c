@@ -11,22 +11,30 @@
 
 #include "../model/system/faults.h"
 #include "../model/system/waits.h"
+#include "../model/figures.h"
 #include "../model/world/allocating.h"
 
 enum { COMMENTS_MAX = 40 };
 
+/* Without the streams that it needs, a value is left out. */
 static const struct {
 	const char *type, *unit;
+	uint32_t needs;
 } values[PPROF_VALUES] = {
-	[PPROF_ALLOC_OBJECTS] = {"alloc_objects", "count"},
-	[PPROF_ALLOC_SPACE] = {"alloc_space", "bytes"},
-	[PPROF_INUSE_OBJECTS] = {"inuse_objects", "count"},
-	[PPROF_INUSE_SPACE] = {"inuse_space", "bytes"},
-	[PPROF_CPU] = {"cpu", "nanoseconds"},
-	[PPROF_GC_TIME] = {"gc_time", "nanoseconds"},
-	[PPROF_OFF_CPU] = {"off_cpu", "nanoseconds"},
-	[PPROF_FAULTS] = {"faults", "count"},
+	[PPROF_ALLOC_OBJECTS] = {"alloc_objects", "count", NEEDS_ALLOC},
+	[PPROF_ALLOC_SPACE] = {"alloc_space", "bytes", NEEDS_ALLOC},
+	[PPROF_INUSE_OBJECTS] = {"inuse_objects", "count", NEEDS_ALLOC},
+	[PPROF_INUSE_SPACE] = {"inuse_space", "bytes", NEEDS_ALLOC},
+	[PPROF_CPU] = {"cpu", "nanoseconds", NEEDS_NONE},
+	[PPROF_GC_TIME] = {"gc_time", "nanoseconds", NEEDS_GC},
+	[PPROF_OFF_CPU] = {"off_cpu", "nanoseconds", NEEDS_SCHED},
+	[PPROF_FAULTS] = {"faults", "count", NEEDS_FAULT},
 };
+
+static bool is_known(const struct model *model, int value)
+{
+	return !(values[value].needs & ~model->recorded);
+}
 
 /* --- collecting ---------------------------------------------------------------------- */
 
@@ -176,12 +184,13 @@ static void put_sample(struct pprof *pprof, const struct world *world, const str
 	     node = tree_node(&world->tree, node->parent))
 		locations[sample.n_location_id++] = node->frame;
 	for (int i = 0; i < PPROF_VALUES; i++) {
-		numbers[i] = llround(sum->values[i]);
-		any |= numbers[i] != 0;
+		if (!is_known(world->model, i))
+			continue;
+		numbers[sample.n_value] = llround(sum->values[i]);
+		any |= numbers[sample.n_value++] != 0;
 	}
 	sample.location_id = locations;
 	sample.value = numbers;
-	sample.n_value = PPROF_VALUES;
 	sample.label = labels;
 	sample.n_label = n_labels;
 	profile.sample = samples;
@@ -273,7 +282,7 @@ static void put_head(struct pprof *pprof, const struct model *model)
 	PprofProfile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 	uint64_t frequency = model->run.frequency;
 	int64_t comments[COMMENTS_MAX];
-	size_t n = 0;
+	size_t n = 0, n_types = 0;
 
 	/* The string table must begin with an empty string. */
 	pprof_string(pprof, "");
@@ -281,14 +290,15 @@ static void put_head(struct pprof *pprof, const struct model *model)
 		perftools__profiles__value_type__init(&types[i]);
 		types[i].type = pprof_string(pprof, values[i].type);
 		types[i].unit = pprof_string(pprof, values[i].unit);
-		list[i] = &types[i];
+		if (is_known(model, i))
+			list[n_types++] = &types[i];
 	}
 	comments[n++] =
 		pprof_string(pprof, "recorded by gcprof; allocations are unbiased estimates");
 	for (size_t i = 0; i < model->n_runtimes && n < COMMENTS_MAX; i++)
 		comments[n++] = runtime_comment(pprof, &model->runtimes[i]);
 	profile.sample_type = list;
-	profile.n_sample_type = PPROF_VALUES;
+	profile.n_sample_type = n_types;
 	profile.default_sample_type = types[PPROF_CPU].type;
 	profile.period_type = &types[PPROF_CPU];
 	profile.period = frequency ? llround(1e9 / (double)frequency) : 0;

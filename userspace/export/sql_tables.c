@@ -117,6 +117,9 @@ static int put_recording(struct sql *sql, const struct world *world)
 	const struct model *model = world->model;
 	const struct model_run *run = &model->run;
 	const struct model_alloc *alloc = &model->alloc;
+	bool alloc_known = !(NEEDS_ALLOC & ~model->recorded);
+	bool cpu_known = !(NEEDS_CPU & ~model->recorded);
+	bool gc_known = !(NEEDS_GC & ~model->recorded);
 	struct row_recording row = {
 		.id = integer(1),
 		.file = text(model->file),
@@ -131,23 +134,24 @@ static int put_recording(struct sql *sql, const struct world *world)
 		.host = text(run->host),
 		.kernel = text(run->kernel),
 		.machine = text(run->machine),
-		.alloc_samples = integer(alloc->samples),
-		.alloc_bytes = real(alloc->bytes.value),
-		.alloc_bytes_low = real(alloc->bytes.low),
-		.alloc_bytes_high = real(alloc->bytes.high),
-		.alloc_objects = real(alloc->objects.value),
-		.alloc_objects_low = real(alloc->objects.low),
-		.alloc_objects_high = real(alloc->objects.high),
-		.live_bytes = real(alloc->live_bytes),
-		.cpu_samples = integer(model->cpu.samples),
-		.on_cpu_ns = integer(model->cpu.on_cpu_ns),
-		.in_gc_ns = integer(model->cpu.in_gc_ns),
-		.collector_ns = integer((uint64_t)model_collector_ns(&model->cpu)),
-		.compiler_ns = integer(model->cpu.work_ns[WORK_COMPILER]),
-		.recording_ns = integer(model->cpu.recording_ns),
-		.no_samples_ns = integer(model->cpu.no_samples_ns),
-		.gc_fixed_ns = real(model->gc.fixed_ns),
-		.gc_ns_per_byte = real(model->gc.copy_ns_per_byte),
+		.alloc_samples = cell_if(alloc_known, integer(alloc->samples)),
+		.alloc_bytes = cell_if(alloc_known, real(alloc->bytes.value)),
+		.alloc_bytes_low = cell_if(alloc_known, real(alloc->bytes.low)),
+		.alloc_bytes_high = cell_if(alloc_known, real(alloc->bytes.high)),
+		.alloc_objects = cell_if(alloc_known, real(alloc->objects.value)),
+		.alloc_objects_low = cell_if(alloc_known, real(alloc->objects.low)),
+		.alloc_objects_high = cell_if(alloc_known, real(alloc->objects.high)),
+		.live_bytes = cell_if(alloc_known, real(alloc->live_bytes)),
+		.cpu_samples = cell_if(cpu_known, integer(model->cpu.samples)),
+		.on_cpu_ns = cell_if(cpu_known, integer(model->cpu.on_cpu_ns)),
+		.in_gc_ns = cell_if(cpu_known, integer(model->cpu.in_gc_ns)),
+		.collector_ns =
+			cell_if(cpu_known, integer((uint64_t)model_collector_ns(&model->cpu))),
+		.compiler_ns = cell_if(cpu_known, integer(model->cpu.work_ns[WORK_COMPILER])),
+		.recording_ns = cell_if(cpu_known, integer(model->cpu.recording_ns)),
+		.no_samples_ns = cell_if(cpu_known, integer(model->cpu.no_samples_ns)),
+		.gc_fixed_ns = cell_if(gc_known, real(model->gc.fixed_ns)),
+		.gc_ns_per_byte = cell_if(gc_known, real(model->gc.copy_ns_per_byte)),
 	};
 
 	if (run->frequency)

@@ -56,9 +56,21 @@ const struct figure_table figure_tables[ROWS_END] = {
 #include "rows.def"
 };
 
-static bool is_known(const struct model *model, const struct figure *figure, const char *row)
+/* Streams that the recording has, but not of the process of this row. */
+static uint32_t unrecorded(unsigned figure, const void *row)
 {
-	return !(figure->needs & ~model->recorded) &&
+	if (figure >= FIRST_program && figure < END_program)
+		return ((const struct model_program *)row)->unrecorded;
+	if (figure >= FIRST_thread && figure < END_thread)
+		return ((const struct model_thread *)row)->unrecorded;
+	return 0;
+}
+
+static bool is_known(const struct model *model, unsigned number, const char *row)
+{
+	const struct figure *figure = &figure_list[number];
+
+	return !(figure->needs & (~model->recorded | unrecorded(number, row))) &&
 	       (figure->known >= FIGURE_NONZERO || *(const bool *)(row + figure->known));
 }
 
@@ -66,7 +78,10 @@ struct figure_value figure_read(const struct model *model, unsigned number, cons
 {
 	const struct figure *figure = &figure_list[number];
 	const char *at = (const char *)row + figure->offset;
-	struct figure_value value = {.known = is_known(model, figure, row)};
+	struct figure_value value = {
+		.known = is_known(model, number, row),
+		.unrecorded = figure->needs & unrecorded(number, row),
+	};
 
 	switch (figure->kind) {
 	case FIGURE_SHOWN:

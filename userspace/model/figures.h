@@ -79,6 +79,7 @@ extern const struct figure_table figure_tables[ROWS_END];
 /* A figure of a row, borrowed from it. */
 struct figure_value {
 	bool known;
+	bool unrecorded; /* of the row only: others of the table may be known */
 	const char *text;
 	uint64_t count;
 	double real; /* also of a count, and the value of an estimate */

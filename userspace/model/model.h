@@ -278,6 +278,14 @@ struct model {
 	struct arena *arena; /* private; owns the strings */
 };
 
+/* Whether a filter selects nothing that was recorded. */
+static inline bool model_selects_nothing(const struct model *model)
+{
+	return model->filter && !model->cpu.samples && !model->alloc.samples &&
+	       !model_gc_count(&model->gc) && !model->syscall_count && !model->wait_ns &&
+	       !model->faults.recorded;
+}
+
 /* Whether system calls were made of which none was seen: their number is unknown, not 0. */
 static inline bool model_calls_unknown(const struct model *model)
 {

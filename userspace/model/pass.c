@@ -410,6 +410,8 @@ static int take_event(struct pass *pass, const struct record *record)
 		return syscalls_call_cpu(&pass->syscalls, &pass->world, &record->call_cpu);
 	case RECORD_call_window:
 		pauses_window(&pass->pauses, &pass->world, &record->call_window);
+		timeline_traced(&pass->world.timeline, record->call_window.begin,
+				record->call_window.end);
 		return syscalls_window(&pass->syscalls, &pass->world, &record->call_window);
 	case RECORD_wait:
 		return take_wait(pass, &record->wait);

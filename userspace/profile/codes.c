@@ -7,6 +7,28 @@
 
 #define NAME_OF(names, code) ((code) < sizeof(names) / sizeof((names)[0]) ? (names)[code] : NULL)
 
+const char *stream_name(unsigned stream)
+{
+	static const char *const names[] = {
+#define STREAM(code, name, string, doc) [code] = string,
+#include "../../bpf/streams.def"
+#undef STREAM
+	};
+
+	return NAME_OF(names, stream);
+}
+
+const char *stream_meaning(unsigned stream)
+{
+	static const char *const meanings[] = {
+#define STREAM(code, name, string, doc) [code] = doc,
+#include "../../bpf/streams.def"
+#undef STREAM
+	};
+
+	return NAME_OF(meanings, stream);
+}
+
 const char *severity_name(uint64_t severity)
 {
 	static const char *const names[] = {

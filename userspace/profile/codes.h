@@ -20,6 +20,13 @@ enum end_reason {
 	END_MERGED = 8,   /* several recordings, each of which ended by itself */
 };
 
+/* runtime.unsampled */
+enum { RUNTIME_UNSAMPLED = 1, RUNTIME_NO_SAMPLER = 2 };
+
+/* "alloc", and what that stream records; NULL: there is none with this code. */
+const char *stream_name(unsigned stream);
+const char *stream_meaning(unsigned stream);
+
 /* A word for programs to parse: lost, cut, held, gap; unknown for any other number. */
 const char *severity_name(uint64_t severity);
 

@@ -94,6 +94,14 @@ static bool recorded(const struct model *model, const char *name)
 	return false;
 }
 
+const struct model *diff_only_in(const struct diff *diff, unsigned stream)
+{
+	uint32_t bit = UINT32_C(1) << stream;
+	bool before = diff->before->recorded & bit, after = diff->after->recorded & bit;
+
+	return before == after ? NULL : before ? diff->before : diff->after;
+}
+
 static double premature_bytes(const struct model *model)
 {
 	double sum = 0;
@@ -161,8 +169,9 @@ static int make_totals(struct diff *diff)
 	EXACT("wall time", DIFF_TIME, run.wall);
 	if (recorded(a, "cpu") && recorded(b, "cpu")) {
 		TOTAL("CPU time", DIFF_TIME, cpu_time(a), cpu_time(b));
-		TOTAL("CPU time in collections", DIFF_TIME, ticks((double)a->cpu.in_gc_ns, a),
-		      ticks((double)b->cpu.in_gc_ns, b));
+		if (recorded(a, "gc") && recorded(b, "gc"))
+			TOTAL("CPU time in collections", DIFF_TIME,
+			      ticks((double)a->cpu.in_gc_ns, a), ticks((double)b->cpu.in_gc_ns, b));
 	}
 	if (recorded(a, "gc") && recorded(b, "gc")) {
 		TOTAL("pauses, minor", DIFF_TIME,

@@ -50,6 +50,9 @@ struct diff {
 struct estimate diff_change(const struct estimate *before, const struct estimate *after);
 enum diff_verdict diff_judge(const struct diff_row *row, double wider);
 
+/* The side that alone recorded a stream; NULL: both did, or none. */
+const struct model *diff_only_in(const struct diff *diff, unsigned stream);
+
 /* Adds a row; borrows the name. 0 or -ENOMEM. */
 int diff_add(struct diff_table *table, const char *name, enum diff_unit unit,
 	     struct estimate before, struct estimate after, enum diff_rank rank);

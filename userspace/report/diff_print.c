@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../util/plural.h"
+#include "../../bpf/events.h"
 #include "diff.h"
 #include "json_values.h"
 #include "page.h"
@@ -124,6 +125,17 @@ static void print_side(const struct page *page, const char *label, const struct 
 	section_command(page, STYLE_PLAIN, 2, &model->run);
 }
 
+/* A figure of one side only is no change. */
+static void print_missing(const struct page *page, const struct diff *diff, unsigned stream)
+{
+	const struct model *only = diff_only_in(diff, stream);
+
+	if (only && !diff->per_cpu)
+		page_paragraph(page, STYLE_WARNING, 2, "not compared: %s (%s), recorded only %s",
+			       stream_name(stream), stream_meaning(stream),
+			       only == diff->before ? "before" : "after");
+}
+
 int diff_text(const struct diff *diff, const struct report_options *options, FILE *out)
 {
 	struct page page = {out, options->width, options->colour};
@@ -142,6 +154,8 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 			       "profiles can be compared.");
 	page_heading(&page, "Totals");
 	error = print_rows(&page, &diff->totals, SIZE_MAX, "");
+	for (unsigned stream = 1; stream < STREAM_END; stream++)
+		print_missing(&page, diff, stream);
 	if (!error)
 		error = print_table(&page, &diff->functions, top, "CPU time by function",
 				    "function (self)");
@@ -162,6 +176,20 @@ int diff_text(const struct diff *diff, const struct report_options *options, FIL
 		"sampled. Intervals cover sampling only: runs of the same program differ too, so "
 		"record again before trusting a small change.");
 	return error;
+}
+
+static json_t *not_compared_json(const struct diff *diff)
+{
+	json_t *array = json_array();
+
+	for (unsigned stream = 1; stream < STREAM_END; stream++)
+		if (diff_only_in(diff, stream))
+			json_array_append_new(
+				array,
+				json_pack("{ssss}", "stream", stream_name(stream), "recorded_in",
+					  diff_only_in(diff, stream) == diff->before ? "before"
+										     : "after"));
+	return array;
 }
 
 static json_t *row_json(const struct diff_row *row)
@@ -214,6 +242,8 @@ int diff_json(const struct diff *diff, const struct report_options *options, FIL
 	error |= json_put(object, "after", json_name(diff->after->file));
 	if (diff->per_cpu)
 		error |= put_sizes(object, diff);
+	else
+		error |= json_put(object, "not_compared", not_compared_json(diff));
 	error |= json_put(object, "totals", table_json(&diff->totals, SIZE_MAX));
 	error |= json_put(object, "functions", table_json(&diff->functions, top));
 	error |= json_put(object, "types", table_json(&diff->types, top));

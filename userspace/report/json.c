@@ -10,19 +10,9 @@
 #include "json_values.h"
 #include "report.h"
 
-static const struct model_stream *stream_of(const struct model *model, const char *name)
+static bool recorded(const struct model *model, uint32_t needs)
 {
-	for (size_t i = 0; i < model->n_streams; i++)
-		if (strcmp(model->streams[i].name, name) == 0)
-			return &model->streams[i];
-	return NULL;
-}
-
-static bool attached(const struct model *model, const char *name)
-{
-	const struct model_stream *stream = stream_of(model, name);
-
-	return stream && stream->attached;
+	return !(needs & ~model->recorded);
 }
 
 static json_t *streams(const struct model *model)
@@ -63,10 +53,10 @@ static void thread_waits(json_t *object, const void *row)
 static json_t *alloc(const struct model *model, size_t top)
 {
 	const struct model_alloc *alloc = &model->alloc;
-	bool known = attached(model, "alloc");
+	bool known = recorded(model, NEEDS_ALLOC);
 	json_t *object = json_object();
 
-	json_put(object, "samples", json_count(alloc->samples));
+	json_put(object, "samples", json_if(known, json_count(alloc->samples)));
 	json_put(object, "period", alloc->period ? json_count(alloc->period) : json_null());
 	json_put(object, "period_min",
 		 alloc->samples ? json_count(alloc->period_min) : json_null());
@@ -132,16 +122,16 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "areas", json_rows(model, ROWS_heap_area, SIZE_MAX, NULL));
 	json_put(object, "utilisation", json_utilisation(gc));
 	json_put(object, "any_ns", json_count(gc->any_ns));
-	return object;
+	return json_if(recorded(model, NEEDS_GC), object);
 }
 
 static json_t *cpu(const struct model *model)
 {
 	const struct model_cpu *cpu = &model->cpu;
-	bool known = attached(model, "cpu") && model->run.frequency;
+	bool known = recorded(model, NEEDS_CPU) && model->run.frequency;
 	json_t *object = json_object();
 
-	json_put(object, "samples", json_count(cpu->samples));
+	json_put(object, "samples", json_if(known, json_count(cpu->samples)));
 	json_put(object, "frequency_hz", json_count(model->run.frequency));
 	json_put(object, "on_cpu_ns", known ? json_count(cpu->on_cpu_ns) : json_null());
 	json_put(object, "in_gc_ns", known ? json_count(cpu->in_gc_ns) : json_null());

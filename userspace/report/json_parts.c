@@ -26,32 +26,50 @@ json_t *json_ages(const struct life *life)
 	return ages;
 }
 
-static json_t *window(const struct timeline *timeline, size_t i)
+/* How long system calls were traced in a window. */
+static uint64_t traced_ns(const struct model *model, const struct window *window)
 {
-	const struct window *window = &timeline->windows[i];
+	uint64_t step = model->timeline->step_ns;
+
+	return !model->tracing.gaps || window->traced_ns > step ? step : window->traced_ns;
+}
+
+static json_t *window(const struct model *model, size_t i)
+{
+	const struct window *window = &model->timeline->windows[i];
 	struct estimate bytes = tally_estimate(&window->alloc);
+	uint64_t traced = traced_ns(model, window);
+	const struct {
+		const char *key;
+		uint64_t value;
+		uint32_t needs;
+		bool known;
+	} figures[] = {
+		{"cpu_ns", window->cpu_ns, NEEDS_CPU, true},
+		{"gc_cpu_ns", window->gc_cpu_ns, NEEDS_CPU | NEEDS_GC, true},
+		{"minor", window->minor, NEEDS_GC, true},
+		{"major", window->major, NEEDS_GC, true},
+		{"pause_ns", window->pause_ns, NEEDS_GC, true},
+		{"pause_max_ns", window->pause_max_ns, NEEDS_GC, true},
+		{"off_cpu_records_ns", window->wait_ns, NEEDS_SCHED, true},
+		{"promoted_bytes", window->promoted_bytes, NEEDS_GC, true},
+		{"heap_bytes", window->heap_bytes, 0, window->heap_bytes},
+		{"live_bytes", window->live_bytes, 0, window->live_bytes},
+		{"rss_bytes", window->rss_bytes, 0, window->rss_bytes},
+		{"unfreed_bytes", window->unfreed_bytes, 0, window->unfreed_bytes},
+		{"lost", window->lost, 0, true},
+		{"syscall_traced_ns", traced, NEEDS_SYSCALL, true},
+		{"syscall_records", window->syscalls, NEEDS_SYSCALL, traced},
+		{"syscall_records_ns", window->syscall_ns, NEEDS_SYSCALL, traced},
+	};
 	json_t *row = json_object();
 
-	json_put(row, "time_ns", json_count(timeline->step_ns * i));
-	json_put(row, "cpu_ns", json_count(window->cpu_ns));
-	json_put(row, "gc_cpu_ns", json_count(window->gc_cpu_ns));
-	json_put(row, "alloc", json_estimate(&bytes, true));
-	json_put(row, "minor", json_count(window->minor));
-	json_put(row, "major", json_count(window->major));
-	json_put(row, "pause_ns", json_count(window->pause_ns));
-	json_put(row, "pause_max_ns", json_count(window->pause_max_ns));
-	json_put(row, "off_cpu_records_ns", json_count(window->wait_ns));
-	json_put(row, "promoted_bytes", json_count(window->promoted_bytes));
-	json_put(row, "heap_bytes",
-		 window->heap_bytes ? json_count(window->heap_bytes) : json_null());
-	json_put(row, "live_bytes",
-		 window->live_bytes ? json_count(window->live_bytes) : json_null());
-	json_put(row, "rss_bytes", window->rss_bytes ? json_count(window->rss_bytes) : json_null());
-	json_put(row, "unfreed_bytes",
-		 window->unfreed_bytes ? json_count(window->unfreed_bytes) : json_null());
-	json_put(row, "lost", json_count(window->lost));
-	json_put(row, "syscall_records", json_count(window->syscalls));
-	json_put(row, "syscall_records_ns", json_count(window->syscall_ns));
+	json_put(row, "time_ns", json_count(model->timeline->step_ns * i));
+	json_put(row, "alloc", json_estimate(&bytes, !(NEEDS_ALLOC & ~model->recorded)));
+	for (size_t j = 0; j < sizeof(figures) / sizeof(*figures); j++)
+		json_put(row, figures[j].key,
+			 json_if(figures[j].known && !(figures[j].needs & ~model->recorded),
+				 json_count(figures[j].value)));
 	return row;
 }
 
@@ -63,7 +81,7 @@ json_t *json_timeline(const struct model *model, size_t top)
 	(void)top;
 	json_put(object, "step_ns", json_count(timeline->step_ns));
 	for (size_t i = 0; i < timeline->count; i++)
-		json_array_append_new(rows, window(timeline, i));
+		json_array_append_new(rows, window(model, i));
 	json_put(object, "windows", rows);
 	return object;
 }

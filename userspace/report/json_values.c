@@ -47,6 +47,25 @@ json_t *json_estimate(const struct estimate *estimate, bool known)
 	return object;
 }
 
+json_t *json_if(bool known, json_t *value)
+{
+	const char *key;
+	json_t *part;
+	void *next;
+
+	if (known || !value)
+		return value;
+	if (!json_is_object(value)) {
+		bool list = json_is_array(value);
+
+		json_decref(value);
+		return list ? json_array() : json_null();
+	}
+	json_object_foreach_safe(value, next, key, part)
+		json_object_set_new(value, key, json_if(false, json_incref(part)));
+	return value;
+}
+
 json_t *json_share(double value)
 {
 	return value >= 0 ? json_real(value) : json_null();

@@ -15,6 +15,8 @@ json_t *json_whole(double value); /* rounded; 0 if negative */
 json_t *json_count(uint64_t value);
 json_t *json_name(const char *value);            /* NULL: null */
 json_t *json_whole_if(bool known, double value); /* null if unknown */
+/* Takes over a value; of one that is unknown, all figures are null and all lists are empty. */
+json_t *json_if(bool known, json_t *value);
 json_t *json_share(double value);                /* negative: null */
 json_t *json_estimate(const struct estimate *estimate, bool known);
 

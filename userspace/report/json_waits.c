@@ -10,12 +10,13 @@ json_t *json_off_cpu(const struct model *model, size_t top)
 	(void)top;
 	json_put(object, "total_ns", json_count(model->wait_ns));
 	json_put(object, "with_stack_ns", json_count(model->wait_stack_ns));
-	return object;
+	return json_if(!(NEEDS_SCHED & ~model->recorded), object);
 }
 
 json_t *json_faults(const struct model *model, size_t top)
 {
 	const struct model_faults *faults = &model->faults;
+	bool known = !(NEEDS_FAULT & ~model->recorded);
 	json_t *object = json_object();
 
 	(void)top;
@@ -24,9 +25,9 @@ json_t *json_faults(const struct model *model, size_t top)
 	json_put(object, "in_minor_gc", json_count(faults->in_minor_gc));
 	json_put(object, "in_major_gc", json_count(faults->in_major_gc));
 	json_put(object, "unknown_gcs", json_count(faults->unknown_gcs));
-	json_put(object, "recorded", json_count(faults->recorded));
-	json_put(object, "recorded_major", json_count(faults->recorded_major));
-	json_put(object, "recorded_in_gc", json_count(faults->recorded_in_gc));
+	json_put(object, "recorded", json_if(known, json_count(faults->recorded)));
+	json_put(object, "recorded_major", json_if(known, json_count(faults->recorded_major)));
+	json_put(object, "recorded_in_gc", json_if(known, json_count(faults->recorded_in_gc)));
 	return object;
 }
 

@@ -57,7 +57,7 @@ void cell_figure(const struct section *section, struct table *table, unsigned fi
 	char names[SITE_FUNCTIONS * 256];
 
 	if (!value.known) {
-		table_cell(table, NULL);
+		table_cell(table, value.unrecorded ? "?" : NULL);
 		return;
 	}
 	switch (figure_list[figure].kind) {

@@ -145,8 +145,7 @@ static void print_filter(const struct section *section)
 
 	page_paragraph(section->page, STYLE_WARNING, 2,
 		       "selected: %s (waits: only those with their own records)", model->filter);
-	if (!model->cpu.samples && !model->alloc.samples && !model_gc_count(&model->gc) &&
-	    !model->syscall_count && !model->wait_ns && !model->faults.recorded)
+	if (model_selects_nothing(model))
 		page_paragraph(section->page, STYLE_WARNING, 2,
 			       "Nothing matches. Names are those of the full report; * stands for "
 			       "any characters.");

@@ -90,12 +90,16 @@ static const struct {
 	{0, true, section_losses},
 };
 
-static bool is_wanted(size_t i, const struct report_options *options)
+/* `nothing` is selected: its tables would be zeros. */
+static bool is_wanted(size_t i, const struct report_options *options, bool nothing)
 {
 	/* A requested part is still preceded by the head. */
+	bool head = parts[i].print == section_head;
+
+	if (nothing)
+		return head && !options->bare;
 	if (options->parts)
-		return parts[i].part & options->parts ||
-		       (parts[i].print == section_head && !options->bare);
+		return parts[i].part & options->parts || (head && !options->bare);
 	return parts[i].usual;
 }
 
@@ -111,6 +115,7 @@ int report_text(const struct model *model, const struct report_options *options,
 		.sort = options->sort,
 		.histogram = options->histogram,
 	};
+	bool nothing = model_selects_nothing(model);
 	int error = 0;
 
 	if (page.width < REPORT_WIDTH_MIN)
@@ -118,7 +123,7 @@ int report_text(const struct model *model, const struct report_options *options,
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
-		if (is_wanted(i, options))
+		if (is_wanted(i, options, nothing))
 			error = parts[i].print(&section);
 	return error;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../util/map.h"
+#include "../figures.h"
 #include "../world/world.h"
 
 /* Row numbers by name and by process. */
@@ -28,7 +29,8 @@ static int64_t find_row(struct builder *builder, const struct process *process)
 		return -ENOMEM;
 	if (added) {
 		*row = model->n_programs++;
-		model->programs[*row] = (struct model_program){.name = process->name};
+		model->programs[*row] =
+			(struct model_program){.name = process->name, .unrecorded = NEEDS_ALLOC};
 	}
 	return (int64_t)*row;
 }
@@ -58,6 +60,7 @@ static int add_processes(struct builder *builder, const struct tasks *tasks)
 		program = &builder->model->programs[row];
 		program->pid = process->pid;
 		program->processes++;
+		program->unrecorded &= process->sampled ? 0 : UINT32_MAX;
 		builder->model->gc.processes += process->pauses > 0;
 		program->pauses += process->pauses;
 		program->pause_ns += process->pause_ns;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../util/path_base.h"
+#include "../figures.h"
 #include "../world/world.h"
 
 int thread_rows_comm(struct world *world, const struct record_comm *record)
@@ -79,6 +80,29 @@ static void add_times(const struct world *world, const struct thread *thread,
 	row->on_cpu_ns = row->wall_ns - row->off_cpu_ns;
 }
 
+/* Marks the processes that have a sampler of allocation; all where that is not known. */
+static void mark_sampled(struct world *world)
+{
+	const struct model *model = world->model;
+	struct tasks *tasks = &world->tasks;
+
+	for (uint64_t id = 1; id < tasks->processes.limit; id++) {
+		struct process *process = tasks_find_process(tasks, id);
+
+		if (process)
+			process->sampled = !model->n_runtimes;
+	}
+	for (size_t i = 0; i < model->n_runtimes; i++)
+		tasks_find_process(tasks, model->runtimes[i].process)->sampled |=
+			model->runtimes[i].has_sampler;
+	for (uint64_t id = 1; id < tasks->threads.limit; id++) {
+		const struct thread *thread = tasks_find_thread(tasks, id);
+
+		if (thread && thread->alloc_samples)
+			tasks_find_process(tasks, thread->process)->sampled = true;
+	}
+}
+
 int thread_rows_finish(struct world *world)
 {
 	struct model *model = world->model;
@@ -86,6 +110,7 @@ int thread_rows_finish(struct world *world)
 	model->threads = calloc(world->tasks.threads.limit + 1, sizeof(*model->threads));
 	if (!model->threads)
 		return -ENOMEM;
+	mark_sampled(world);
 	for (uint64_t id = 1; id < world->tasks.threads.limit; id++) {
 		const struct thread *thread = tasks_find_thread(&world->tasks, id);
 
@@ -97,6 +122,7 @@ int thread_rows_finish(struct world *world)
 		model->threads[model->n_threads++] = (struct model_thread){
 			.id = id,
 			.process = thread->process,
+			.unrecorded = process->sampled ? 0 : NEEDS_ALLOC,
 			.name = thread->name,
 			.title = process->title,
 			.tid = thread->tid,

@@ -53,12 +53,6 @@ void streams_count(struct streams *streams, enum record_kind kind)
 	streams->streams[record_stream(kind)].events++;
 }
 
-static const char *const stream_names[STREAM_END] = {
-#define STREAM(code, name, string, doc) [code] = string,
-#include "../../../bpf/streams.def"
-#undef STREAM
-};
-
 static void add_streams(const struct streams *streams, struct model *model)
 {
 	bool reported = false;
@@ -69,10 +63,10 @@ static void add_streams(const struct streams *streams, struct model *model)
 		const struct stream_state *state = &streams->streams[code];
 		struct model_stream *row;
 
-		if (!stream_names[code])
+		if (!stream_name(code))
 			continue;
 		row = &model->streams[model->n_streams++];
-		row->name = stream_names[code];
+		row->name = stream_name(code);
 		/* A truncated profile may lack the stream record; then events decide. */
 		row->attached = state->reported ? state->attached : state->events > 0;
 		if (row->attached && state->reported && *state->why_not)
@@ -96,6 +90,26 @@ static void add_streams(const struct streams *streams, struct model *model)
 	}
 }
 
+/* Probes are attached, but no runtime has a sampler there: nothing is known of allocation. */
+static void note_unsampled(struct model *model)
+{
+	struct model_stream *alloc = NULL;
+
+	for (size_t i = 0; i < model->n_runtimes; i++)
+		if (model->runtimes[i].has_sampler)
+			return;
+	for (size_t i = 0; i < model->n_streams; i++)
+		if (strcmp(model->streams[i].name, stream_name(STREAM_ALLOC)) == 0)
+			alloc = &model->streams[i];
+	if (!alloc || !alloc->attached || alloc->events || !model->n_runtimes)
+		return;
+	alloc->attached = false;
+	alloc->why_not = model->runtimes[0].note && *model->runtimes[0].note
+				 ? model->runtimes[0].note
+				 : "the program's runtime has no sampler";
+	model->recorded &= ~(UINT32_C(1) << STREAM_ALLOC);
+}
+
 int streams_finish(const struct streams *streams, struct model *model)
 {
 	model->streams = calloc(STREAM_END, sizeof(*model->streams));
@@ -103,6 +117,7 @@ int streams_finish(const struct streams *streams, struct model *model)
 	if (!model->streams || !model->losses)
 		return -ENOMEM;
 	add_streams(streams, model);
+	note_unsampled(model);
 	for (unsigned kind = 0; kind < LOSS_MAX; kind++) {
 		const struct loss_state *loss = &streams->losses[kind];
 		struct model_loss *row = &model->losses[model->n_losses];
@@ -113,7 +128,7 @@ int streams_finish(const struct streams *streams, struct model *model)
 		row->text = !loss->name        ? "events were lost for an unknown reason"
 			    : loss->count == 1 ? loss->one
 					       : loss->text;
-		row->stream = stream_names[loss->stream] ? stream_names[loss->stream] : "unknown";
+		row->stream = stream_name(loss->stream) ? stream_name(loss->stream) : "unknown";
 		row->count = loss->count;
 		row->unit = loss_unit_name(loss_info(kind)->unit);
 		row->fewer = loss_info(kind)->remedy == REMEDY_FEWER;

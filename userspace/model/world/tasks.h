@@ -62,6 +62,7 @@ struct process {
 	bool has_minors;   /* it had minor collections */
 	bool frees;        /* freed objects were reported */
 	uint32_t markings; /* number of major collections that began to mark */
+	bool sampled;      /* set by thread_rows_finish(): its allocation is sampled */
 	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
 	const char *title; /* latest command line, or title set by the process; NULL: unknown */
 	uint64_t pauses, pause_ns; /* of its selected collections */

@@ -35,6 +35,7 @@ void window_merge(struct window *into, const struct window *from)
 	into->unfreed_bytes = later(into->unfreed_bytes, from->unfreed_bytes);
 	into->syscalls += from->syscalls;
 	into->syscall_ns += from->syscall_ns;
+	into->traced_ns += from->traced_ns;
 	into->lost += from->lost;
 }
 
@@ -116,6 +117,11 @@ void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end)
 void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end)
 {
 	spread_all(timeline, begin, end, offsetof(struct window, syscall_ns));
+}
+
+void timeline_traced(struct timeline *timeline, uint64_t begin, uint64_t end)
+{
+	spread_all(timeline, begin, end, offsetof(struct window, traced_ns));
 }
 
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns)

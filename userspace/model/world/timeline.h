@@ -28,6 +28,7 @@ struct window {
 	uint64_t unfreed_bytes;          /* from malloc() and not freed, at the end */
 	uint64_t syscalls;               /* records of calls that ended here */
 	uint64_t syscall_ns;             /* part of the calls with a record that lies here */
+	uint64_t traced_ns;              /* part of the windows in which calls were traced */
 	uint64_t lost;                   /* events of any stream, by the time of detection */
 };
 
@@ -46,9 +47,10 @@ struct window *timeline_at(struct timeline *timeline, uint64_t time);
 /* Adds a pause to every window that it overlaps. */
 void timeline_pause(struct timeline *timeline, uint64_t begin, uint64_t end);
 
-/* The same for time off the CPU and in a system call. */
+/* The same for time off the CPU, in a system call, and of tracing these. */
 void timeline_wait(struct timeline *timeline, uint64_t begin, uint64_t end);
 void timeline_call(struct timeline *timeline, uint64_t begin, uint64_t end);
+void timeline_traced(struct timeline *timeline, uint64_t begin, uint64_t end);
 
 /* Spreads CPU time evenly over this span, for time that is not known more precisely. */
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "firing.h"
+#include "../../profile/codes.h"
 
 /* The runtime of a process. */
 struct known {
@@ -150,6 +151,15 @@ static uint16_t put_text(char **at, const char *text)
 	return (uint16_t)size;
 }
 
+/* Does it sample allocations without an agent? */
+static bool samples_itself(const struct runtime *runtime)
+{
+	for (size_t i = 0; i < runtime->n_places; i++)
+		if (runtime->places[i].report == PLACE_SAMPLE && !runtime->agent_samples)
+			return true;
+	return false;
+}
+
 void places_announce(struct places *places, const struct event_header *header,
 		     const struct runtime_facts *facts, const char *why)
 {
@@ -157,7 +167,10 @@ void places_announce(struct places *places, const struct event_header *header,
 	struct {
 		struct event_runtime event;
 		char text[6 * NAME_BYTES_MAX];
-	} known = {.event = {.header = *header, .unsampled = why != NULL}};
+	} known = {.event = {.header = *header,
+			     .unsampled = why                       ? RUNTIME_UNSAMPLED
+					  : samples_itself(runtime) ? 0
+								    : RUNTIME_NO_SAMPLER}};
 	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
 

@@ -8,12 +8,6 @@
 #include "../../util/options.h"
 #include "options.h"
 
-static const char *const stream_names[STREAM_END] = {
-#define STREAM(code, name, string, doc) [code] = string,
-#include "../../../bpf/streams.def"
-#undef STREAM
-};
-
 static const struct stack_ways modes[] = {
 	[STACK_MODE_OFF] = {"off", false, false, false},
 	[STACK_MODE_FP] = {"fp", true, false, false},
@@ -21,11 +15,6 @@ static const struct stack_ways modes[] = {
 	[STACK_MODE_COPY] = {"copy", false, false, true},
 	[STACK_MODE_BOTH] = {"both", true, true, true},
 };
-
-const char *stream_name(enum stream stream)
-{
-	return (unsigned)stream < STREAM_END ? stream_names[stream] : NULL;
-}
 
 int stack_mode_parse(const char *name, enum stack_mode *out)
 {
@@ -95,7 +84,7 @@ int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes)
 	    size > 1u << 30 || (size & (size - 1)))
 		return -EINVAL;
 	for (int i = 1; i < STREAM_END; i++) {
-		const char *name = stream_name((enum stream)i);
+		const char *name = stream_name(i);
 
 		if (!name || strlen(name) != length || memcmp(name, text, length) != 0)
 			continue;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../profile/codes.h"
 #include "../../../bpf/config.h"
 #include "../../../bpf/events.h"
 #include "../../util/options.h"
@@ -33,8 +34,6 @@ int overhead_parse(const char *text, double *out);
 /* A time, or a size with unit K, M, G or T; sets the other one to 0. -EINVAL. */
 int span_parse(const char *text, uint64_t *ns, uint64_t *bytes);
 
-/* "alloc" etc.; NULL for an unknown code. */
-const char *stream_name(enum stream stream);
 
 /* NAME=BYTES: a stream and a power of two from 4096. -EINVAL. */
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "store_events.h"
+#include "../../profile/codes.h"
 
 /* Places have become other events before they get here. */
 int store_place(struct store *store, const struct incoming *in)
@@ -157,10 +158,11 @@ int store_runtime(struct store *store, const struct incoming *in)
 	struct bytes tail = in->tail;
 	int err;
 
-	if (event->unsampled)
+	if (event->unsampled == RUNTIME_UNSAMPLED)
 		return put_unreadable(store, in);
 	record.runtime.process = in->process->id;
 	record.runtime.names_file = event->names_file;
+	record.runtime.unsampled = event->unsampled;
 	err = take_string(store, &tail, event->name_size, &record.runtime.name);
 	if (!err)
 		err = take_string(store, &tail, event->version_size, &record.runtime.version);

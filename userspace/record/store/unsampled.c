@@ -11,6 +11,8 @@
 
 #include "store_events.h"
 #include "store.h"
+#include "../../profile/codes.h"
+#include "../../profile/codes.h"
 #include "../world/files.h"
 #include "../../util/log.h"
 #include "../../util/path_base.h"
@@ -35,7 +37,7 @@ int store_put_unsampled(struct store *store, struct process *process, struct byt
 	record.runtime.version = version.size ? store_put_string(store, version) : 0;
 	record.runtime.note = store_put_string(store, why);
 	record.runtime.provider = PROVIDER_NONE;
-	record.runtime.unsampled = 1;
+	record.runtime.unsampled = RUNTIME_UNSAMPLED;
 	if (store->agent && !store->agent->warned)
 		log_warning("process %u: its allocations are not sampled: %.*s", process->pid,
 			    (int)why.size, why.data);
