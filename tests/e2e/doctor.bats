@@ -86,6 +86,31 @@ verdict() { # CHECK
 	jq -e '.possible and ([.streams[].works] | all)' doctor.json
 }
 
+# How a recording attaches probes, and the calls that disable preemption in each of its BPF programs.
+means() { # COMMAND...
+	local pid id name
+	"$@" ./gcprof record -v -o means.data -- sleep 100 2>means.log &
+	pid=$!
+	started+=("$pid")
+	wait_until grep -q 'the program runs' means.log
+	grep '^gcprof: probes: ' means.log
+	for id in $(sed -n 's/^prog_id:[ \t]*//p' /proc/"$pid"/fdinfo/* 2>/dev/null | sort -nu); do
+		name=$(bpftool -j prog show id "$id" | jq -r .name)
+		echo "$name: $(bpftool prog dump xlated id "$id" | grep -c bpf_preempt_)"
+	done | sort
+	kill "$pid"
+	wait "$pid"
+}
+
+@test "the way to attach probes and the guard against preemption do not depend on a kernel's version" {
+	need_root
+	means env >as_it_is
+	means setarch --uname-2.6 >as_another
+	cat as_it_is
+	grep -q '^probe_fired: ' as_it_is
+	diff as_it_is as_another
+}
+
 # Hierarchies of cgroups, in a mount namespace: one folder each of type TYPE.
 with_cgroups() { # TYPE FOLDER
 	unshare -m sh -ec "

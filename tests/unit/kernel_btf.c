@@ -23,7 +23,7 @@ TEST(functions_have_the_numbers_that_libbpf_finds)
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel)
 		test_skip("this kernel has no type information");
-	kernel_btf_functions(names, (int *const[]){&number[0], &number[1], &number[2], &number[3]});
+	kernel_btf_find(names, (int *const[]){&number[0], &number[1], &number[2], &number[3]});
 	for (int i = 0; names[i]; i++)
 		CHECK_EQ(number[i], btf__find_by_name_kind(kernel, names[i], BTF_KIND_FUNC));
 	CHECK(number[0] > 0 && number[2] == -ENOENT);

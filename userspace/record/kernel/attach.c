@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "../../reader/worker.h"
 #include "../../util/log.h"
 #include "../machine/capabilities.h"
 #include "../machine/clock.h"
 #include "attach_parts.h"
+#include "uprobe_multi.h"
 
 #define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
@@ -29,14 +29,13 @@ enum { POLL_MS = 20, TRIES_MAX = 50 };
 
 bool attach_multi_supported(void)
 {
-	struct utsname name;
-	unsigned major = 0, minor = 0;
+	static int supported = -1; /* not asked yet */
 
 	if (getenv("GCPROF_TEST_PROBES_ONE_BY_ONE"))
 		return false;
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > 6 || (major == 6 && minor >= 10);
+	if (supported < 0)
+		supported = uprobe_multi_supported();
+	return supported;
 }
 
 void attach_prepare(struct bpf_program *program, bool multi)
@@ -172,7 +171,8 @@ static void set_done(struct attach *attach, struct attach_result *out)
 					 out->file->path, facts->problem, facts->refused);
 }
 
-/* Was the file mapped, as far as known, after the request was sent, and perhaps after its answer? */
+/* Was the file mapped, as far as known, after the request was sent, and perhaps after its answer?
+ */
 static bool mapped_meanwhile(const struct attach *attach, const struct probe_link *link)
 {
 	return link->mapped != UINT64_MAX && link->mapped > attach->obstacles.began;

@@ -42,6 +42,7 @@
 #include "locked.h"
 #include "probe_links.h"
 #include "restore.h"
+#include "uprobe_multi.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
@@ -51,15 +52,6 @@ enum {
 	RETRY_NS = 100000000, /* while a program is in the way */
 	SEMAPHORE_SHIFT = 32  /* in a perf event's configuration */
 };
-
-/* union bpf_attr for BPF_LINK_CREATE of ATTACH_TYPE_UPROBE_MULTI. */
-struct link_create_multi {
-	uint32_t program, target, type, flags;
-	uint64_t path, offsets, semaphores, cookies;
-	uint32_t count, multi_flags, pid, reserved;
-};
-
-_Static_assert(sizeof(struct link_create_multi) == 64, "defined by the kernel");
 
 /* A file that is attached to a process. */
 struct held {
@@ -151,15 +143,13 @@ static int attach_together(const struct attacher_file *file, int program, const 
 			   struct held *out)
 {
 	static uint64_t lists[3][PROBE_SITES_MAX]; /* offsets, semaphores, cookies */
-	struct link_create_multi attr = {
-		.program = (uint32_t)program,
-		.type = ATTACH_TYPE_UPROBE_MULTI,
-		.path = (uint64_t)(uintptr_t)path,
-		.offsets = (uint64_t)(uintptr_t)lists[0],
-		.semaphores = (uint64_t)(uintptr_t)lists[1],
-		.cookies = (uint64_t)(uintptr_t)lists[2],
+	const struct uprobe_multi probes = {
+		.path = path,
+		.offsets = lists[0],
+		.semaphores = lists[1],
+		.cookies = lists[2],
 		.count = file->count,
-		.pid = file->pid,
+		.pid = (int32_t)file->pid,
 	};
 
 	for (uint32_t i = 0; i < file->count; i++) {
@@ -167,9 +157,9 @@ static int attach_together(const struct attacher_file *file, int program, const 
 		lists[1][i] = file->sites[i].semaphore;
 		lists[2][i] = file->first + i;
 	}
-	out->links[0] = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	out->links[0] = uprobe_multi_link(program, &probes);
 	out->count = out->links[0] >= 0;
-	return out->count ? 0 : -errno;
+	return out->count ? 0 : out->links[0];
 }
 
 /* The type of perf events that are probes; a negative errno. */

@@ -14,9 +14,6 @@
 
 #include "../../reader/site.h"
 
-/* Newer than the build's headers. */
-enum { ATTACH_TYPE_UPROBE_MULTI = 48 };
-
 enum attacher_request {
 	ATTACHER_ATTACH = 1, /* attacher_file, with these descriptors; answer: attacher_answer */
 	ATTACHER_DETACH,  /* numbers of links (uint32_t[]), which are removed in the background */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_btf.c: finds kernel functions and tracepoints in the kernel's own BTF. */
+/* kernel_btf.c: finds functions, typedefs and tracepoints in the kernel's own BTF. */
 #include "kernel_btf.h"
 
 #include <bpf/btf.h>
@@ -47,15 +47,16 @@ static void search(const struct btf_header *header, const char *const *names, in
 
 	for (int number = 1; at < end; number++) {
 		const struct btf_type *type = (const void *)at;
+		const bool named = btf_is_func(type) || btf_is_typedef(type);
 
-		for (size_t i = 0; btf_is_func(type) && names[i]; i++)
+		for (size_t i = 0; named && names[i]; i++)
 			if (!strcmp(strings + type->name_off, names[i]))
 				*numbers[i] = number;
 		at += sizeof(*type) + bytes_after(type);
 	}
 }
 
-void kernel_btf_functions(const char *const *names, int *const *numbers)
+void kernel_btf_find(const char *const *names, int *const *numbers)
 {
 	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
 	void *map = MAP_FAILED;

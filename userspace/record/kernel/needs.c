@@ -4,6 +4,7 @@
 #include "needs.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -32,6 +33,21 @@ const struct need need_table[] = {
 };
 const size_t need_count = sizeof(need_table) / sizeof(need_table[0]);
 
+static const struct bpf_insn nothing[] = {
+	{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+	{.code = BPF_JMP | BPF_EXIT},
+};
+
+static bool loads(enum bpf_prog_type type, const struct bpf_insn *program, size_t n,
+		  struct bpf_prog_load_opts *options)
+{
+	int fd = bpf_prog_load(type, NULL, "GPL", program, n, options);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool has_atomic(int operation)
 {
 	const struct bpf_insn program[] = {
@@ -48,12 +64,9 @@ static bool has_atomic(int operation)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NULL, "GPL", program,
-			       sizeof(program) / sizeof(program[0]), NULL);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return loads(BPF_PROG_TYPE_SOCKET_FILTER, program, sizeof(program) / sizeof(program[0]),
+		     NULL);
 }
 
 /* What cannot be found out counts as present: loading the programs will tell. */
@@ -87,4 +100,46 @@ size_t needs_missing(const struct need *needs, size_t n, char *out, size_t size)
 		missing++;
 	}
 	return missing;
+}
+
+bool needs_calls_allowed(int disable, int enable)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = disable},
+		{.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 3},
+		{.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = enable},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	struct bpf_func_info functions[] = {{.insn_off = 0}, {.insn_off = 5}};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .func_info = functions, .func_info_cnt = 2,
+		    .func_info_rec_size = sizeof(functions[0]));
+	struct btf *btf = btf__new_empty();
+	bool allowed = false;
+	int type;
+
+	if (!btf)
+		return false;
+	btf__add_int(btf, "int", sizeof(int), BTF_INT_SIGNED);
+	type = btf__add_func_proto(btf, 1);
+	functions[0].type_id = (uint32_t)btf__add_func(btf, "caller", BTF_FUNC_STATIC, type);
+	functions[1].type_id = (uint32_t)btf__add_func(btf, "callee", BTF_FUNC_GLOBAL, type);
+	if (!btf__load_into_kernel(btf)) {
+		options.prog_btf_fd = (uint32_t)btf__fd(btf);
+		allowed = loads(BPF_PROG_TYPE_KPROBE, program, sizeof(program) / sizeof(program[0]),
+				&options);
+	}
+	btf__free(btf);
+	return allowed;
+}
+
+bool needs_sleep_allowed(int tracepoint)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_RAW_TP,
+		    .attach_btf_id = (uint32_t)tracepoint, .prog_flags = BPF_F_SLEEPABLE);
+
+	return loads(BPF_PROG_TYPE_TRACING, nothing, sizeof(nothing) / sizeof(nothing[0]),
+		     &options);
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_NEEDS_H
 #define GCPROF_NEEDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum need_kind {
@@ -28,5 +29,17 @@ extern const size_t need_count;
  * programs, which takes the rights to do so.
  */
 size_t needs_missing(const struct need *needs, size_t n, char *out, size_t size);
+
+/*
+ * May programs call global functions between these two functions of the kernel, by their BTF ids?
+ * From Linux 6.10, which has them, to 6.14 they may not.
+ */
+bool needs_calls_allowed(int disable, int enable);
+
+/*
+ * May programs of a tracepoint sleep (`btf_trace_NAME`, by its BTF id; about Linux 7.2)? If so, the
+ * kernel does not disable preemption for those that do not sleep either.
+ */
+bool needs_sleep_allowed(int tracepoint);
 
 #endif

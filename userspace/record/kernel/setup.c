@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "attach.h"
 #include "../machine/capabilities.h"
 #include "gcprof.skel.h"
 #include "kernel_btf.h"
+#include "needs.h"
 #include "../machine/viewer.h"
 #include "../../util/log.h"
 
@@ -90,26 +90,22 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 /* --- preemption: see bpf/preempt.h ----------------------------------------------- */
 
 struct preempt_functions {
-	int disable, enable; /* BTF ids of the kernel's functions; not positive: missing */
-	bool tracepoints;    /* programs of tracepoints need them */
+	int disable, enable;      /* BTF ids of the kernel's functions; not positive: missing */
+	bool probes, tracepoints; /* whose programs call them */
 };
 
-/* The functions exist since Linux 6.10, but programs may call global functions between them only
- * since 6.15. Before 7.0 the kernel itself disables preemption for tracepoints. */
 static struct preempt_functions find_preempt_functions(void)
 {
-	struct preempt_functions functions = {0};
-	struct utsname name;
-	unsigned major = 0, minor = 0;
+	struct preempt_functions found = {0};
+	int tracepoint = 0;
 
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
-	    (major == 6 && minor < 15))
-		return functions;
-	functions.tracepoints = major > 6;
-	kernel_btf_functions(
-		(const char *const[]){"bpf_preempt_disable", "bpf_preempt_enable", NULL},
-		(int *const[]){&functions.disable, &functions.enable});
-	return functions;
+	kernel_btf_find((const char *const[]){"bpf_preempt_disable", "bpf_preempt_enable",
+					      "btf_trace_sys_enter", NULL},
+			(int *const[]){&found.disable, &found.enable, &tracepoint});
+	found.probes = found.disable > 0 && found.enable > 0 &&
+		       needs_calls_allowed(found.disable, found.enable);
+	found.tracepoints = found.probes && tracepoint > 0 && needs_sleep_allowed(tracepoint);
+	return found;
 }
 
 /* Replaces the placeholder calls with calls of the kernel's functions, or with nothing. */
@@ -143,14 +139,14 @@ static void set_preemption(struct gcprof_bpf *skeleton)
 	const struct preempt_functions functions = find_preempt_functions();
 	struct bpf_program *program;
 
-	config->preempt_off = functions.disable > 0 && functions.enable > 0;
+	config->preempt_off = functions.probes;
 	bpf_object__for_each_program(program, skeleton->obj)
 	{
 		const bool tracepoint = bpf_program__expected_attach_type(program) ==
 					BPF_TRACE_RAW_TP;
 
 		set_preempt_calls(program, &functions,
-				  config->preempt_off && (functions.tracepoints || !tracepoint));
+				  tracepoint ? functions.tracepoints : functions.probes);
 	}
 }
 
