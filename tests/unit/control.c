@@ -149,13 +149,59 @@ TEST(a_program_is_asked_once_for_each_ceiling)
 	end();
 }
 
+/* A child that writes what it has once it is asked to. */
+static struct process fork_reporter(int *ask, int *answer)
+{
+	struct process child = {.id = 78, .parent = 77};
+	char byte;
+
+	CHECK_EQ(pipe(ask) | pipe(answer), 0);
+	child.pid = child.proc_pid = (uint32_t)fork();
+	if (!child.pid)
+		_exit(read(ask[0], &byte, 1) != 1 ||
+		      write(answer[1], &gcprof_control, sizeof(gcprof_control)) !=
+			      sizeof(gcprof_control));
+	child.begin = clock_now();
+	return child;
+}
+
+static struct gcprof_control reported(const struct process *child, int ask, int answer)
+{
+	struct gcprof_control copy;
+
+	CHECK_EQ(write(ask, "", 1), 1);
+	CHECK_EQ(read(answer, &copy, sizeof(copy)), (ssize_t)sizeof(copy));
+	CHECK_EQ(waitpid((pid_t)child->pid, NULL, 0), (pid_t)child->pid);
+	return copy;
+}
+
+static void check_child_is_left(const struct process *child, int ask, int answer)
+{
+	struct gcprof_control copy;
+
+	CHECK_EQ(control_state(control, child->proc_pid), 1);
+	end();
+	copy = reported(child, ask, answer);
+	CHECK_EQ(copy.generation, 2);
+	CHECK(!copy.recorded && !copy.requests[0].recorder);
+}
+
 TEST(what_is_forbidden_is_not_written)
 {
+	struct gcprof_control copy;
+	struct process child;
+	int ask[2], answer[2];
+
 	begin(&(struct control_options){.forbidden = true});
 	CHECK(seen.calls == 1 && seen.err == -EPERM);
+	child = fork_reporter(ask, answer);
+	CHECK_EQ(control_forked(control, &child), 0);
 	CHECK_EQ(control_state(control, (uint32_t)getpid()), -EPERM);
+	CHECK_EQ(control_state(control, child.proc_pid), -EPERM);
 	end();
 	CHECK(!block()->generation && block()->recorded == GCPROF_RECORDED_AT_START);
+	copy = reported(&child, ask[1], answer[0]);
+	CHECK(!copy.generation && copy.recorded == GCPROF_RECORDED_AT_START);
 }
 
 TEST(a_program_that_is_no_more_is_left_alone)
@@ -171,24 +217,24 @@ TEST(a_program_that_is_no_more_is_left_alone)
 
 TEST(a_child_has_the_row_of_its_parent_until_the_recorder_leaves)
 {
-	struct process child = {.id = 78, .parent = 77};
+	struct process child;
 	int ask[2], answer[2];
-	struct gcprof_control copy;
-	char byte;
 
 	begin(&(struct control_options){.period = 1});
-	CHECK_EQ(pipe(ask) | pipe(answer), 0);
-	child.pid = child.proc_pid = (uint32_t)fork();
-	if (!child.pid) {
-		/* What it has by now. */
-		_exit(read(ask[0], &byte, 1) != 1 ||
-		      write(answer[1], &gcprof_control, sizeof(copy)) != sizeof(copy));
-	}
+	child = fork_reporter(ask, answer);
 	CHECK_EQ(control_forked(control, &child), 0);
-	CHECK_EQ(control_state(control, child.proc_pid), 1);
-	end();
-	CHECK_EQ(write(ask[1], "", 1), 1);
-	CHECK_EQ(read(answer[0], &copy, sizeof(copy)), (ssize_t)sizeof(copy));
-	CHECK(!copy.recorded && copy.generation == 2 && !copy.requests[0].recorder);
-	CHECK_EQ(waitpid((pid_t)child.pid, NULL, 0), (pid_t)child.pid);
+	CHECK(!opener_waiting(opener));
+	check_child_is_left(&child, ask[1], answer[0]);
+}
+
+TEST(a_child_of_a_program_that_had_no_row_yet_gets_one)
+{
+	int ask[2], answer[2];
+	struct process child = fork_reporter(ask, answer);
+
+	begin(&(struct control_options){.period = 1});
+	/* Its begin is read later than the answer for its parent. */
+	CHECK_EQ(control_forked(control, &child), 0);
+	CHECK(opener_settle(opener, WAIT_NS));
+	check_child_is_left(&child, ask[1], answer[0]);
 }

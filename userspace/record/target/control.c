@@ -27,6 +27,7 @@ struct block {
 	struct opener_memory order; /* its location, and the pending request */
 	bool busy;                  /* a request is pending */
 	bool joined;                /* it has our row, with `ceiling` and `paused` */
+	uint64_t since;             /* a time when it had it, ns */
 	bool leaves;                /* our row is to be removed */
 	int err;                    /* why it has no row */
 	uint64_t ceiling;
@@ -107,6 +108,8 @@ static void block_done(void *context, const struct opener_result *result)
 	block->busy = false;
 	block->err = result->err;
 	block->joined = joins && !result->err;
+	if (block->joined && !was_joined)
+		block->since = clock_now();
 	block->ceiling = block->order.request.ceiling;
 	block->paused = block->order.request.period == GCPROF_NO_SAMPLES;
 	if (!result->err)
@@ -202,7 +205,9 @@ int control_forked(struct control *control, const struct process *child)
 		own->mapping.header.process = (uint32_t)child->id;
 		own->mapping.header.pid = child->pid;
 		own->mapping.header.tid = own->order.pid = child->proc_pid;
-		own->joined = block->joined;
+		own->joined = block->joined && child->begin > block->since;
+		own->since = child->begin;
+		own->err = control->options.forbidden ? -EPERM : 0;
 		own->ceiling = block->ceiling;
 		own->paused = block->paused;
 		block_step(own);
