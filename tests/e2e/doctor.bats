@@ -89,10 +89,11 @@ verdict() { # CHECK
 # How a recording attaches probes, and the calls that disable preemption in each of its BPF programs.
 means() { # COMMAND...
 	local pid id name
+	rm -f means.log
 	"$@" ./gcprof record -v -o means.data -- sleep 100 2>means.log &
 	pid=$!
 	started+=("$pid")
-	wait_until grep -q 'the program runs' means.log
+	wait_until grep -qs 'the program runs' means.log
 	grep '^gcprof: probes: ' means.log
 	for id in $(sed -n 's/^prog_id:[ \t]*//p' /proc/"$pid"/fdinfo/* 2>/dev/null | sort -nu); do
 		name=$(bpftool -j prog show id "$id" | jq -r .name)

@@ -178,7 +178,8 @@ has_item() {
 
 @test "a process that the program leaves behind is named, with the way to record it" {
 	need_root
-	record -- sh -c 'setsid sleep 600 </dev/null >/dev/null 2>&1 3>&- & echo $! >left' 3>&-
+	record -- sh -c 'setsid sleep 600 </dev/null >/dev/null 2>&1 3>&- & echo $! >left
+		until grep -qx sleep /proc/$!/comm; do sleep 0.01; done' 3>&-
 	pid=$(cat left)
 	started+=("$pid")
 	kill -0 "$pid"
