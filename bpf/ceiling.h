@@ -33,6 +33,34 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 	return 1;
 }
 
+/* May this user put a record of `bytes` into a ring that is filling up? In 134 ms a 64th of it per
+ * CPU. Global: the verifier checks it once. */
+__noinline int ceiling_user_share(uint64_t ring_bytes, uint64_t bytes, uint64_t now)
+{
+	uint32_t user = bpf_get_current_uid_gid();
+	uint64_t *next = bpf_map_lookup_elem(&user_shares, &user);
+
+	if (!next) {
+		bpf_map_update_elem(&user_shares, &user, &now, BPF_NOEXIST);
+		next = bpf_map_lookup_elem(&user_shares, &user);
+	}
+	if (!next || *next > now)
+		return 0;
+	if (*next + CEILING_BURST_NS < now)
+		*next = now - CEILING_BURST_NS;
+	*next += bytes * CEILING_BURST_NS / (ring_bytes / 64 + 1);
+	return 1;
+}
+
+/* The same while less than three quarters of the ring are in use: anybody may. */
+static __always_inline bool ceiling_has_room(void *ring, uint64_t bytes, uint64_t now)
+{
+	uint64_t size = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < size / 4 * 3 ||
+	       ceiling_user_share(size, bytes, now);
+}
+
 /*
  * The same with a random choice, for events whose records must say how many they stand for: a
  * choice by time would prefer events after pauses. Returns the number of events represented,
@@ -67,7 +95,8 @@ static __always_inline uint32_t ceiling_draw(enum ceiling ceiling, uint32_t rate
 /*
  * May the process put a record of `bytes` into a shared ring? Always while less than half of the
  * ring is in use. Beyond that the process has a bucket as above, counted in bytes, so that one
- * process that floods the ring leaves the other half to the others.
+ * process that floods the ring leaves the other half to the others. The last quarter is divided
+ * among users.
  */
 static __always_inline bool ceiling_share(void *ring, uint32_t process, uint64_t bytes,
 					  uint64_t now)
@@ -87,7 +116,7 @@ static __always_inline bool ceiling_share(void *ring, uint32_t process, uint64_t
 	if (until + CEILING_BURST_NS < now)
 		state->share = now - CEILING_BURST_NS;
 	__sync_fetch_and_add(&state->share, bytes * SHARE_BYTE_NS);
-	return 1;
+	return ceiling_has_room(ring, bytes, now);
 }
 
 /*
@@ -99,6 +128,18 @@ static __always_inline bool ceiling_keeps(enum ceiling ceiling, uint64_t now, ui
 	if (ceiling_below(ceiling, config.rare_rate, now))
 		return 1;
 	loss_count(loss);
+	return 0;
+}
+
+/* The same for a record of `bytes` in the ring of processes. */
+static __always_inline bool ceiling_keeps_process(enum ceiling ceiling, uint64_t bytes,
+						  uint64_t now, uint32_t loss)
+{
+	if (!ceiling_keeps(ceiling, now, loss))
+		return 0;
+	if (ceiling_has_room(&ring_process, bytes, now))
+		return 1;
+	loss_count(LOSS_PROCESS_RING);
 	return 0;
 }
 

@@ -27,6 +27,8 @@ __noinline uint32_t lock_call(uint64_t address, uint64_t image)
 static __always_inline int64_t call_kind(const struct task_state *state, const struct pt_regs *regs,
 					 int64_t number)
 {
+	if (number >= SYSCALL_NUMBERS)
+		return SYSCALL_UNKNOWN;
 	return locks_known && number == CALL_FUTEX ? lock_call(regs->rdi, state->image) : number;
 }
 

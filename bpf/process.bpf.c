@@ -48,7 +48,7 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 	uint64_t now = bpf_ktime_get_ns();
 	struct event_fork *event;
 
-	if (!ceiling_keeps(CEILING_FORK, now, LOSS_PROCESS_CEILING))
+	if (!ceiling_keeps_process(CEILING_FORK, sizeof(*event), now, LOSS_PROCESS_CEILING))
 		return;
 	event = EMIT_RESERVE(ring_process, event_fork, LOSS_PROCESS_RING);
 	if (!event)
@@ -124,7 +124,7 @@ static __always_inline void process_emit_comm(const struct task_state *state, ui
 {
 	struct event_comm *event;
 
-	if (!ceiling_keeps(CEILING_NAME, now, LOSS_NAME_CEILING))
+	if (!ceiling_keeps_process(CEILING_NAME, sizeof(*event), now, LOSS_NAME_CEILING))
 		return;
 	event = EMIT_RESERVE(ring_process, event_comm, LOSS_PROCESS_RING);
 	if (!event)
@@ -157,7 +157,8 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 	struct event_exec *event;
 	int bytes;
 
-	if (!ceiling_keeps(CEILING_EXEC, now, LOSS_PROCESS_CEILING))
+	if (!ceiling_keeps_process(CEILING_EXEC, sizeof(*event) + NAME_BYTES_MAX, now,
+				   LOSS_PROCESS_CEILING))
 		return;
 	scratch = scratch_take();
 	if (!scratch)
@@ -217,7 +218,7 @@ static __always_inline void process_emit_exit(struct task_struct *task,
 {
 	struct event_exit *event;
 
-	if (!ceiling_keeps(CEILING_EXIT, now, LOSS_PROCESS_CEILING))
+	if (!ceiling_keeps_process(CEILING_EXIT, sizeof(*event), now, LOSS_PROCESS_CEILING))
 		return;
 	event = EMIT_RESERVE(ring_process, event_exit, LOSS_PROCESS_RING);
 	if (!event)
@@ -242,7 +243,8 @@ static __always_inline void process_exits(struct task_struct *task)
 	user_meet(task);
 	if (config.waits && state->waits.ended)
 		wait_report(state, NULL, now);
-	if (ceiling_keeps(CEILING_USAGE, now, LOSS_PROCESS_CEILING))
+	if (ceiling_keeps_process(CEILING_USAGE, sizeof(struct event_usage), now,
+				  LOSS_PROCESS_CEILING))
 		usage_emit(task, state, now, 0);
 	process_gc_leave(state->process, task->pid, now);
 	cpu_add(task, state, now);

@@ -15,10 +15,6 @@
 /* task_state.gc_ns if the call began untraced: unknown, so that no overlap is counted. */
 #define SYSCALL_UNBEGUN (~0ull)
 
-static const struct syscall_total syscall_total_zero;
-
-#define SYSCALL_NUMBERS 512 /* a power of two */
-
 /* Number of the argument that is a path, from 1; 0: none. */
 const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 #define SYSCALL_ARGS(number, name, a, b, c) \
@@ -26,6 +22,28 @@ const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 #include "syscall_args_x86_64.def"
 #undef SYSCALL_ARGS
 };
+
+static const struct syscall_total syscall_total_zero;
+
+/* Creates totals, of which a user may have three times what is left to others. */
+__noinline int syscall_total_create(const struct syscall_key *key)
+{
+	uint32_t owner = ((uint32_t)bpf_get_current_uid_gid() * 2654435761u) >> 24;
+	uint32_t used = totals_used, max = config.whole ? TOTALS_WHOLE : TOTALS_MAX;
+	struct syscall_total *total;
+
+	owner &= TOTALS_OWNERS - 1; /* for the verifier */
+	if (!key || used >= max || totals_of[owner] >= 3 * (max - used) ||
+	    bpf_map_update_elem(&syscall_totals, key, &syscall_total_zero, BPF_NOEXIST))
+		return -1;
+	total = bpf_map_lookup_elem(&syscall_totals, key);
+	if (!total)
+		return -1;
+	total->owner = owner;
+	__sync_fetch_and_add(&totals_used, 1);
+	__sync_fetch_and_add(&totals_of[owner], 1);
+	return 0;
+}
 
 /* The totals of a call, created on first use. */
 static __always_inline struct syscall_total *syscall_total_get(const struct task_state *state)
@@ -38,7 +56,7 @@ static __always_inline struct syscall_total *syscall_total_get(const struct task
 
 	if (total)
 		return total;
-	bpf_map_update_elem(&syscall_totals, &key, &syscall_total_zero, BPF_NOEXIST);
+	syscall_total_create(&key);
 	return bpf_map_lookup_elem(&syscall_totals, &key);
 }
 
@@ -167,7 +185,7 @@ static __always_inline uint32_t syscall_path(struct scratch *scratch,
 	uint64_t address;
 	int bytes;
 
-	if (!which || state->compat || state->number >= SYSCALL_NUMBERS)
+	if (!which || state->compat)
 		return 0;
 	address = which == 1 ? state->args[0] : which == 2 ? state->args[1] : state->args[2];
 	bytes = scratch_string(scratch, (const void *)address, 1);

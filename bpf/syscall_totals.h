@@ -10,6 +10,10 @@
 /* Replaces the number of futex() on an interpreter's lock: see lock.h. */
 #define SYSCALL_LOCK 511
 
+/* Stands for all numbers that no call has: a program may try any. */
+#define SYSCALL_UNKNOWN 510
+#define SYSCALL_NUMBERS 512 /* all are below; a power of two */
+
 /* Exact totals, in the map `syscall_totals`, read by the recorder. */
 struct syscall_key {
 	uint32_t process; /* index */
@@ -30,7 +34,13 @@ struct syscall_total {
 	uint64_t wait_ns;
 	uint64_t wait_max; /* the longest, ns */
 	uint32_t histogram[SYSCALL_BUCKETS];
+	uint32_t owner; /* index in totals_of, of the user who made the first call */
+	uint32_t reserved;
 };
+
+#define TOTALS_MAX    65536     /* entries of syscall_totals */
+#define TOTALS_WHOLE  (1 << 20) /* the same for whole machines and cgroups */
+#define TOTALS_OWNERS 256       /* users with the same hash share an index */
 
 /* CPU time of a process so far, in the map `call_cpus`: see call_cpu.h. */
 struct call_cpu {
@@ -69,7 +79,7 @@ static inline uint64_t syscall_bucket_floor(uint32_t bucket)
 }
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct syscall_total) == 72 + 4 * SYSCALL_BUCKETS, "contract 2");
+_Static_assert(sizeof(struct syscall_total) == 80 + 4 * SYSCALL_BUCKETS, "contract 2");
 #endif
 
 #endif

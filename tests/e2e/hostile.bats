@@ -151,7 +151,7 @@ stays_below() { # MIB
 		wait" >out 2>record.log
 	cat record.log
 	same samples "$("$GCPROF" dump | grep -c '"record":"alloc".*"type":77,')" 3000
-	told 'allocation events were lost: their process had filled more than its share of the ring'
+	told 'allocation events were lost: their process or user had filled more than its share of the ring'
 }
 
 @test "more files with probes than there are places: those that no process has mapped any more make room" {

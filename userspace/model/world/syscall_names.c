@@ -18,5 +18,7 @@ const char *syscall_name(const char *machine, uint64_t number)
 		return NULL;
 	if (number == SYSCALL_LOCK)
 		return "futex(GIL)";
+	if (number == SYSCALL_UNKNOWN)
+		return "(unknown)";
 	return number < sizeof(x86_64) / sizeof(*x86_64) ? x86_64[number] : NULL;
 }

@@ -40,7 +40,9 @@ struct drain {
 	struct world *world;
 	struct snapshots *snapshots;
 	struct flow *flow;
-	bool left; /* the last round did not empty all rings */
+	bool left;               /* the last round did not empty all rings */
+	uint64_t mappings_lost;  /* so far */
+	uint64_t mappings_since; /* those since then may be lost if some are, ns */
 	uint64_t next_second;
 	uint64_t split; /* a split: all events until then are to be written; 0: none */
 	bool named;     /* names were requested since */
@@ -60,6 +62,15 @@ static uint64_t program_since(void *context, uint32_t process)
 	return table_lookup(drain->parts.session, TABLE_PROCESSES, &process, &state)
 		       ? 0
 		       : state.program;
+}
+
+static uint64_t code_since(void *context, uint32_t process)
+{
+	const struct drain *drain = context;
+	struct process_state state;
+
+	return table_lookup(drain->parts.session, TABLE_PROCESSES, &process, &state) ? 0
+										     : state.mapped;
 }
 
 /* The kernel side forgets a process when its last thread ends. If it failed to keep some states,
@@ -217,6 +228,7 @@ static int create_parts(struct drain *drain)
 		.program_since = program_since,
 		.mappings = snapshots_begin,
 		.snapshots = drain->snapshots,
+		.code_since = code_since,
 		.task = pids_are_initial() ? snapshot_task : NULL,
 	};
 	struct flow_parts flow = {
@@ -293,11 +305,18 @@ static bool drain_mappings(struct drain *drain)
 	struct perf_maps *maps = drain->parts.maps;
 	const struct perf_maps_visitor visitor = {.context = drain->world, .mapping = take_mapping};
 
+	uint64_t now = clock_now();
 	bool emptied;
 
 	if (!maps)
 		return true;
 	emptied = perf_maps_drain(maps, &visitor);
+	if (perf_maps_lost(maps) != drain->mappings_lost)
+		world_mappings_lost(drain->world, drain->mappings_since);
+	drain->mappings_lost = perf_maps_lost(maps);
+	/* The kernel reports a loss with the first record that has room again. */
+	if (emptied)
+		drain->mappings_since = now;
 	counters_set_loss(counters, LOSS_PERF_RING, perf_maps_lost(maps));
 	counters_add_loss(counters, LOSS_BAD_EVENT, perf_maps_bad(maps));
 	return emptied;

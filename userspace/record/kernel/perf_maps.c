@@ -19,7 +19,7 @@
 
 /* Of each CPU's ring: a power of two, and fewer if there are many CPUs. */
 enum { RING_PAGES_MAX = 1024, RING_PAGES_MIN = 256, RING_PAGES_ALL = 4096 };
-enum { RECORDS_MAX = 512 }; /* per ring and call: some 7 ms */
+enum { RECORDS_MAX = 8192 }; /* per ring and call: 7 ms, or more if of many processes */
 
 struct ring {
 	struct perf_event_mmap_page *control;

@@ -44,7 +44,7 @@ static const struct {
 #define COPY_ROOMS     4    /* per CPU, as many as scratches */
 
 /* For whole machines and cgroups: CPUs served by a ring of the size above, and limits. */
-enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18, TOTALS_WHOLE = 1 << 20 };
+enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18 };
 
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring)
 {

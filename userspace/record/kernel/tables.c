@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session_parts.h"
+
 int table_lookup(const struct session *session, enum session_table table, const void *key,
 		 void *value)
 {
@@ -17,6 +19,14 @@ int table_lookup(const struct session *session, enum session_table table, const 
 void table_forget(const struct session *session, enum session_table table, const void *key)
 {
 	bpf_map_delete_elem(session_table_fd(session, table), key);
+}
+
+void table_return_total(const struct session *session, uint32_t owner)
+{
+	struct gcprof_bpf__bss *bss = session->skeleton->bss;
+
+	__atomic_fetch_sub(&bss->totals_used, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&bss->totals_of[owner % TOTALS_OWNERS], 1, __ATOMIC_RELAXED);
 }
 
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,

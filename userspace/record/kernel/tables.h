@@ -13,6 +13,9 @@ int table_lookup(const struct session *session, enum session_table table, const 
 		 void *value);
 void table_forget(const struct session *session, enum session_table table, const void *key);
 
+/* An entry of TABLE_SYSCALLS was removed; its owner may have another one. */
+void table_return_total(const struct session *session, uint32_t owner);
+
 /*
  * Reads up to *count entries and sets *count to their number. `place` is the position, initially 0.
  * -ENOENT: these were the last.

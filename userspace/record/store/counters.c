@@ -193,6 +193,9 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 	if (err)
 		return err;
 	table_forget(counters->session, table->table, key);
+	if (table->table == TABLE_SYSCALLS)
+		table_return_total(counters->session,
+				   ((const struct syscall_total *)(const void *)value)->owner);
 	map_remove(table->written, key);
 	if (table->also)
 		map_remove(table->also, key);

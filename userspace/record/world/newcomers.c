@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "../../util/buffer.h"
+#include "../../util/quota.h"
 
 #define CHILDREN_MAX ((size_t)1 << 20) /* bytes while files are read */
 #define WAITING_MAX  (4u << 20)        /* bytes */
 #define EXECS_MAX    4                 /* while its mappings are read */
+#define AGAIN_MAX    64                /* that wait to be read again */
 
 struct newcomer {
-	uint32_t proc_pid, process;
+	uint32_t proc_pid, process, user;
+	bool again; /* counts in `again` below */
 	uint64_t time;
 };
 
@@ -31,6 +34,7 @@ struct newcomers {
 	newcomers_map *map;
 	void *context;
 	struct buffer found;    /* struct newcomer[]: processes that ran before */
+	struct quota again;     /* of these, by user: those whose mappings were lost */
 	struct buffer children; /* the same: forked since mappings were read */
 	struct buffer waiting;  /* mappings of unknown processes: struct event_mmap, path, zeroes */
 	struct reading readings[SNAPSHOTS_MAX];
@@ -46,6 +50,7 @@ int newcomers_create(const struct world_sources *sources, newcomers_map *map, vo
 	newcomers->sources = *sources;
 	newcomers->map = map;
 	newcomers->context = context;
+	newcomers->again.most = AGAIN_MAX;
 	*out = newcomers;
 	return 0;
 }
@@ -55,6 +60,7 @@ void newcomers_free(struct newcomers *newcomers)
 	if (!newcomers)
 		return;
 	buffer_free(&newcomers->found);
+	quota_free(&newcomers->again);
 	buffer_free(&newcomers->children);
 	buffer_free(&newcomers->waiting);
 	free(newcomers);
@@ -62,7 +68,9 @@ void newcomers_free(struct newcomers *newcomers)
 
 static int add(struct buffer *list, const struct process *process)
 {
-	struct newcomer newcomer = {process->proc_pid, (uint32_t)process->id, process->begin};
+	struct newcomer newcomer = {.proc_pid = process->proc_pid,
+				    .process = (uint32_t)process->id,
+				    .time = process->begin};
 
 	return buffer_append(list, &newcomer, sizeof(newcomer));
 }
@@ -70,6 +78,21 @@ static int add(struct buffer *list, const struct process *process)
 int newcomers_add(struct newcomers *newcomers, const struct process *process)
 {
 	return add(&newcomers->found, process);
+}
+
+int newcomers_read_again(struct newcomers *newcomers, const struct process *process, uint64_t time)
+{
+	struct newcomer newcomer = {.proc_pid = process->proc_pid,
+				    .process = (uint32_t)process->id,
+				    .user = process->user,
+				    .again = true,
+				    .time = time};
+
+	if (!quota_allow(&newcomers->again, process->user, 1))
+		return -EAGAIN;
+	if (buffer_append(&newcomers->found, &newcomer, sizeof(newcomer)))
+		return -ENOMEM;
+	return quota_add(&newcomers->again, process->user, 1);
 }
 
 int newcomers_add_child(struct newcomers *newcomers, const struct process *child)
@@ -164,9 +187,12 @@ static void read_list(struct newcomers *newcomers, struct buffer *list, uint64_t
 	struct newcomer *all = (struct newcomer *)(void *)list->data;
 	size_t count = list->size / sizeof(*all), kept = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		if (all[i].time < end && read_mappings(newcomers, &all[i]) == -EBUSY)
 			all[kept++] = all[i];
+		else if (all[i].again)
+			quota_return(&newcomers->again, all[i].user, 1);
+	}
 	list->size = kept * sizeof(*all);
 }
 
@@ -176,9 +202,10 @@ uint64_t newcomers_pending(const struct newcomers *newcomers)
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < newcomers->found.size / sizeof(*found); i++)
-		first = found[i].time < first ? found[i].time : first;
+		if (!found[i].again && found[i].time < first)
+			first = found[i].time;
 	for (int i = 0; i < SNAPSHOTS_MAX; i++)
-		if (newcomers->readings[i].newcomers &&
+		if (newcomers->readings[i].newcomers && !newcomers->readings[i].newcomer.again &&
 		    newcomers->readings[i].newcomer.time < first)
 			first = newcomers->readings[i].newcomer.time;
 	return first;

@@ -26,6 +26,8 @@ struct world_sources {
 	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time,
 			const struct snapshot_reader *reader, void *context);
 	void *snapshots;
+	/* When a process last mapped code, ns; 0: unknown. */
+	uint64_t (*code_since)(void *context, uint32_t process);
 	/* As snapshot_task(). NULL if pids here differ from the kernel's, so that none can be
 	 * found. */
 	int (*task)(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out);
@@ -40,6 +42,10 @@ void newcomers_free(struct newcomers *newcomers); /* NULL is allowed */
 
 /* A process that ran before: its mappings will be read. -ENOMEM. */
 int newcomers_add(struct newcomers *newcomers, const struct process *process);
+
+/* Mappings since `time` were lost: they will be read again. -EAGAIN: its user's turn has not come;
+ * -ENOMEM. */
+int newcomers_read_again(struct newcomers *newcomers, const struct process *process, uint64_t time);
 
 /* A child: its inherited mappings will be read if needed. -ENOMEM. */
 int newcomers_add_child(struct newcomers *newcomers, const struct process *child);

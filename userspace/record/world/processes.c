@@ -83,11 +83,6 @@ int processes_create(struct profile_writer *writer, struct processes **out)
 	return 0;
 }
 
-static struct process *process_of(const uint64_t *value)
-{
-	return value ? (struct process *)(uintptr_t)*value : NULL;
-}
-
 /* Bytes that its references take of the budget of names. */
 static size_t references(const struct process *process)
 {
@@ -141,8 +136,8 @@ void processes_free(struct processes *processes)
 	while (processes->by_index && map_next(processes->by_index, &cursor, &key, &value)) {
 		if (!*value)
 			continue;
-		forget(processes, process_of(value));
-		free(process_of(value));
+		forget(processes, process_value(value));
+		free(process_value(value));
 	}
 	map_free(processes->by_index);
 	map_free(processes->by_proc);
@@ -158,7 +153,7 @@ struct process *processes_find(struct processes *processes, uint32_t index)
 	struct process **recent = &processes->recent[index % RECENT];
 
 	if (!*recent || (*recent)->id != index) {
-		struct process *process = process_of(map_get(processes->by_index, &index));
+		struct process *process = process_value(map_get(processes->by_index, &index));
 
 		if (!process)
 			return NULL;
@@ -210,7 +205,7 @@ int processes_begin(struct processes *processes, uint32_t index, const struct pr
 	process->ns_pid = ids->ns_pid;
 	process->proc_pid = ids->proc_pid;
 	if (slot) {
-		process->older = process_of(slot);
+		process->older = process_value(slot);
 		*slot = (uintptr_t)process;
 	}
 	return 1;
@@ -218,7 +213,7 @@ int processes_begin(struct processes *processes, uint32_t index, const struct pr
 
 struct process *processes_at(const struct processes *processes, uint32_t proc_pid, uint64_t time)
 {
-	struct process *process = process_of(map_get(processes->by_proc, &proc_pid));
+	struct process *process = process_value(map_get(processes->by_proc, &proc_pid));
 	struct process *found = NULL;
 
 	/* What it did right before it was found is its own, unless the pid was another process's
@@ -260,7 +255,7 @@ int processes_files(const struct processes *processes, struct map *files)
 	int err = 0;
 
 	while (!err && map_next(processes->by_index, &cursor, &key, &value)) {
-		const struct process *process = process_of(value);
+		const struct process *process = process_value(value);
 		const struct mapping *mappings = mappings_all(process->mappings, &n);
 
 		if (process->end != PROCESS_RUNS)
@@ -286,7 +281,7 @@ size_t processes_threads(const struct processes *processes)
 static void forget_number(struct processes *processes, const struct process *process)
 {
 	uint64_t *slot = map_get(processes->by_proc, &process->proc_pid);
-	struct process *at = process_of(slot);
+	struct process *at = process_value(slot);
 
 	if (at == process) {
 		*slot = (uintptr_t)process->older;
@@ -444,7 +439,7 @@ static bool is_missed(const struct sweep *sweep, struct process *process)
 static bool sweep_process(void *context, const void *key, uint64_t *value)
 {
 	struct sweep *sweep = context;
-	struct process *process = process_of(value);
+	struct process *process = process_value(value);
 
 	(void)key;
 	if (process->end == PROCESS_RUNS && is_missed(sweep, process)) {
@@ -490,6 +485,11 @@ static bool sweep_thread(void *context, const void *key, uint64_t *value)
 	if (process)
 		process->threads--;
 	return false;
+}
+
+void processes_each(struct processes *processes, map_keep *visit, void *context)
+{
+	map_filter(processes->by_index, visit, context);
 }
 
 void processes_sweep(struct processes *processes, const struct processes_watch *watch)

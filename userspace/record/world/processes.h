@@ -46,6 +46,10 @@ struct process {
 	uint32_t parent;       /* index; 0: unknown, or none */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */
 	uint64_t mapped;       /* time of its latest mapping that was reported; 0: none */
+	uint64_t unread;       /* mappings since then may have been lost; 0: none */
+	uint64_t reread;       /* when these were read last, ns */
+	uint64_t turn;         /* of the world, in which it mapped: */
+	uint32_t turn_maps;    /* so many times */
 	struct buffer ahead;   /* struct mapping[], by time: process_ahead() */
 	size_t reached;        /* number of those that the profile has reached */
 	bool remapped;         /* its unwind rows are out of date */
@@ -113,6 +117,14 @@ struct process *processes_meet(struct processes *processes, uint32_t index, uint
 /* The kernel side announces a process: 1 if for the first time, else 0; -ENOMEM. */
 int processes_begin(struct processes *processes, uint32_t index, const struct process_ids *ids,
 		    uint64_t time);
+
+/* Calls `visit` for each that is known; process_value() its value. It returns true. */
+void processes_each(struct processes *processes, map_keep *visit, void *context);
+
+static inline struct process *process_value(const uint64_t *value)
+{
+	return value ? (struct process *)(uintptr_t)*value : NULL;
+}
 
 /* The process ended: its ids may be reused from now on. */
 void processes_end(struct process *process, uint64_t time);

@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../machine/clock.h"
 #include "../../util/buffer.h"
+
+#define AGAIN_NS    UINT64_C(100000000) /* between two readings of a process */
+#define MAPS_A_TURN 256                 /* of a process */
 
 /* A process that has executed a program and may not have mapped anything yet. */
 struct executed {
@@ -22,6 +26,9 @@ struct world {
 	struct world_subscriber subscribers[WORLD_SUBSCRIBERS];
 	size_t n_subscribers;
 	uint64_t lost;
+	uint64_t lost_since; /* mappings since then */
+	uint64_t turn;       /* how often it was settled */
+	bool unread;         /* those of some process are to be read again */
 };
 
 /* Calls one callback of each subscriber that has it. */
@@ -211,10 +218,80 @@ void world_event(struct world *world, const struct event_header *event, size_t s
 		changes[event->code].take(world, event);
 }
 
+static void miss(struct world *world, struct process *process, uint64_t since)
+{
+	if (process->unread && process->unread <= since)
+		return;
+	process->unread = since;
+	world->unread = true;
+}
+
+/* Has a process mapped so much that its mappings are read from /proc instead, all at once? */
+static bool maps_too_much(struct world *world, const struct event_mmap *event)
+{
+	struct process *process =
+		processes_at(world->processes, event->header.tid, event->header.time);
+
+	if (!process)
+		return false;
+	if (process->turn != world->turn)
+		process->turn_maps = 0;
+	process->turn = world->turn;
+	if (process->turn_maps++ < MAPS_A_TURN)
+		return false;
+	miss(world, process, event->header.time);
+	return true;
+}
+
 void world_mapping(struct world *world, struct event_mmap *event, const char *path)
 {
+	if (maps_too_much(world, event))
+		return;
 	if (!map(world, event, path))
 		world->lost += newcomers_wait(world->newcomers, event) != 0;
+}
+
+/* --- lost mappings ---------------------------------------------------------------------- */
+
+/*
+ * The ring of mappings is common to all processes. What is lost there is read from /proc for each
+ * process that the kernel side saw map code meanwhile, however much others map.
+ */
+static bool may_miss_some(void *context, const void *key, uint64_t *value)
+{
+	struct world *world = context;
+	struct process *process = process_value(value);
+	uint64_t since = world->lost_since;
+
+	(void)key;
+	if (process->end == PROCESS_RUNS &&
+	    world->sources.code_since(world->sources.context, (uint32_t)process->id) >= since)
+		miss(world, process, since);
+	return true;
+}
+
+void world_mappings_lost(struct world *world, uint64_t since)
+{
+	world->lost_since = since;
+	processes_each(world->processes, may_miss_some, world);
+}
+
+static bool read_again(void *context, const void *key, uint64_t *value)
+{
+	struct world *world = context;
+	struct process *process = process_value(value);
+	uint64_t now = clock_now();
+
+	(void)key;
+	if (!process->unread || process->end != PROCESS_RUNS)
+		return true;
+	if (process->reread + AGAIN_NS < now &&
+	    newcomers_read_again(world->newcomers, process, process->unread) != -EAGAIN) {
+		process->reread = now;
+		process->unread = 0;
+	}
+	world->unread |= process->unread != 0;
+	return true;
 }
 
 /* --- rounds --------------------------------------------------------------------------- */
@@ -297,6 +374,11 @@ void world_settle(struct world *world, uint64_t until, world_found *found, void 
 {
 	settle_missed(world, until, found, context);
 	settle_executed(world, until);
+	world->turn++;
+	if (world->unread) {
+		world->unread = false;
+		processes_each(world->processes, read_again, world);
+	}
 	newcomers_settle(world->newcomers, until);
 }
 

@@ -51,6 +51,9 @@ void world_event(struct world *world, const struct event_header *event, size_t s
 /* A mapping of any process, known or unknown; the event may be changed. */
 void world_mapping(struct world *world, struct event_mmap *event, const char *path);
 
+/* Mappings since `since` (ns) were lost: processes that have mapped code since are read again. */
+void world_mappings_lost(struct world *world, uint64_t since);
+
 /* As newcomers_pending(). */
 uint64_t world_pending(const struct world *world);
 
