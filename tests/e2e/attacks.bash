@@ -8,12 +8,14 @@ GCPROF_MIB=128 # of memory that the recorder and what it starts may have, the re
 READER_MIB=512 # and the reader
 END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; see patience()
 TURN_MS=${TURN_MS:-50} # of the main loop
+READERS_MIN=1000       # that are killed in ten minutes of siege
 BLAME='reader|refused|too |damaged|no unwind rows|no function names' # one of these words says what is wrong with a file
 # Sanitizers take several times the memory and the time.
 if grep -qs fsanitize "$BUILD/flags"; then
 	GCPROF_MIB=$((GCPROF_MIB * 8)) READER_MIB=$((READER_MIB * 4)) END_S=$((END_S * 10)) TURN_MS=$((TURN_MS * 20))
+	READERS_MIN=100
 fi
-export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS BLAME
+export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS READERS_MIN BLAME
 
 # Compiles the programs into a folder that the attacker may use.
 build_attacks() { # FOLDER
