@@ -560,14 +560,38 @@ has_busy_reader() { # RECORDER TICKS
 		started+=("$program")
 	done
 	kill -KILL $recorder
-	sleep 0.5
+	since=$(clock)
 	for reader in $readers; do
-		if is_running "$reader"; then
-			started+=("$reader")
-			echo "reader $reader goes on"
-			false
-		fi
+		started+=("$reader")
+		while is_running "$reader"; do
+			if is_past "$since" "$(patience 2)"; then
+				echo "reader $reader goes on"
+				return 1
+			fi
+			sleep 0.05
+		done
 	done
+}
+
+# The processes of a recorder that keep some of its rights.
+has_filtered() { # RECORDER NAME...
+	local name pid
+	for name in "${@:2}"; do
+		pid=$(started_by "$1" "$name" | head -n 1)
+		grep -qE '^Seccomp:[[:space:]]+2$' "/proc/${pid:-none}/status" 2>/dev/null || return 1
+	done
+}
+
+@test "processes that open files, access memory and attach probes: they can execute nothing and have no network" {
+	setup_folder
+	"$GCPROF" record --duration 10 -- "$PROGRAMS/churn" --seconds 20 >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until has_filtered $recorder gcprof-opener gcprof-attacher
+	"$GCPROF" record -o other.data --duration 2 -- /usr/bin/python3 -c 'while True: pass' >out 2>other.log 3>&-
+	"$GCPROF" report --json other.data | jq -e '[.functions[] | select(.name == "<module>" and .runtime == "managed")] | length > 0'
+	wait $recorder
+	holds '.alloc.samples > 100 and .gc.minor.count > 10'
 }
 
 # Whether a reader has given up what it could do harm with.

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "protocol.h"
+#include "../util/call_filter.h"
 
 #define NOBODY          65534                 /* the overflow user */
 #define DATA_BYTES_MAX  (UINT64_C(512) << 20) /* private data */
@@ -104,86 +104,27 @@ static void limit_all(bool writes)
 	limit(RLIMIT_NPROC, 0);
 }
 
-/* An allowed system call: the masked bits of an argument must have this value. */
-static const struct row {
-	int call;
-	int argument; /* -1: any arguments */
-	uint64_t mask, value;
-	int second; /* another argument, if the following mask is not 0 */
-	uint64_t second_mask, second_value;
-} rows[] = {
+static const struct call_allowed reading[] = {
 	/* Requests and answers, on its own socket and the sockets of programs' memory. It has no
 	 * other sockets, and passes no address. */
-	{.call = SCMP_SYS(recvmsg), .argument = -1},
+	CALL_ANY(recvmsg),
 	{SCMP_SYS(sendto), 4, UINT64_MAX, 0, 0, 0, 0},
 	/* Open files. Paths lead nowhere. */
-	{.call = SCMP_SYS(pread64), .argument = -1},
-	{.call = SCMP_SYS(read), .argument = -1},
-	{.call = SCMP_SYS(lseek), .argument = -1},
-	{.call = SCMP_SYS(fstat), .argument = -1},
+	CALL_ANY(pread64),
+	CALL_ANY(read),
+	CALL_ANY(lseek),
+	CALL_ANY(fstat),
 	{SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH, 0, 0, 0},
-	{.call = SCMP_SYS(close), .argument = -1},
-	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD, 0, 0, 0},
-	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFL, 0, 0, 0},
-	{SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC, 0, 0, 0},
-	/* Private memory without code. */
-	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, 3, MAP_TYPE, MAP_PRIVATE},
-	{SCMP_SYS(mprotect), 2, PROT_EXEC, 0, 0, 0, 0},
-	{.call = SCMP_SYS(munmap), .argument = -1},
-	{.call = SCMP_SYS(mremap), .argument = -1},
-	{.call = SCMP_SYS(madvise), .argument = -1},
-	{.call = SCMP_SYS(brk), .argument = -1},
-	/* The C library. qsort() asks for the amount of memory. */
-	{.call = SCMP_SYS(sysinfo), .argument = -1},
-	{.call = SCMP_SYS(getrandom), .argument = -1},
-	{.call = SCMP_SYS(clock_gettime), .argument = -1},
-	{.call = SCMP_SYS(futex), .argument = -1},
-	{.call = SCMP_SYS(rt_sigprocmask), .argument = -1},
-	{.call = SCMP_SYS(rt_sigreturn), .argument = -1},
-	{.call = SCMP_SYS(exit), .argument = -1},
-	{.call = SCMP_SYS(exit_group), .argument = -1},
-#ifdef __SANITIZE_ADDRESS__ /* its report, written before the process ends */
-	{SCMP_SYS(write), 0, UINT32_MAX, STDERR_FILENO, 0, 0, 0},
-	{.call = SCMP_SYS(sigaltstack), .argument = -1},
-	{.call = SCMP_SYS(gettid), .argument = -1},
-	{.call = SCMP_SYS(getpid), .argument = -1},
-	{.call = SCMP_SYS(sched_yield), .argument = -1},
-#endif
+	CALL_ANY(close),
+	CALL_WITH(fcntl, 1, F_GETFD),
+	CALL_WITH(fcntl, 1, F_GETFL),
+	CALL_WITH(fcntl, 1, F_DUPFD_CLOEXEC),
+	/* For a process with a database, of descriptors that are open for writing: */
+	CALL_ANY(pwrite64),
+	CALL_ANY(ftruncate),
 };
 
-/* And for a process with a database: these, of descriptors that are open for writing. */
-static const struct row writing_rows[] = {
-	{.call = SCMP_SYS(pwrite64), .argument = -1},
-	{.call = SCMP_SYS(ftruncate), .argument = -1},
-};
-
-static int add_row(scmp_filter_ctx filter, const struct row *row)
-{
-	const struct scmp_arg_cmp compare[] = {
-		{(unsigned)row->argument, SCMP_CMP_MASKED_EQ, row->mask, row->value},
-		{(unsigned)row->second, SCMP_CMP_MASKED_EQ, row->second_mask, row->second_value},
-	};
-	unsigned count = row->argument < 0 ? 0 : row->second_mask ? 2 : 1;
-
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, row->call, count, compare);
-}
-
-/* Other calls fail: a library may try one and continue without it. */
-static int enter_filter(bool writes)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	int err = filter ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++)
-		err = add_row(filter, &rows[i]);
-	for (size_t i = 0; i < sizeof(writing_rows) / sizeof(writing_rows[0]) && writes && !err;
-	     i++)
-		err = add_row(filter, &writing_rows[i]);
-	if (!err)
-		err = seccomp_load(filter);
-	seccomp_release(filter);
-	return err;
-}
+enum { READING = sizeof(reading) / sizeof(reading[0]), WRITING = 2 };
 
 static int confine_as(bool writes)
 {
@@ -202,7 +143,7 @@ static int confine_as(bool writes)
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	limit_all(writes);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return enter_filter(writes);
+	return call_filter_enter(reading, writes ? READING : READING - WRITING);
 }
 
 int confine(void)

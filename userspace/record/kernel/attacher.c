@@ -21,12 +21,15 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -37,6 +40,7 @@
 
 #include "../machine/capabilities.h"
 #include "../../reader/wire.h"
+#include "../../util/call_filter.h"
 #include "../../util/buffer.h"
 #include "../../util/proc_file.h"
 #include "locked.h"
@@ -401,12 +405,50 @@ static void detach_all(void)
 
 /* --- requests ----------------------------------------------------------------------------- */
 
+/* Links and threads that close them, files of /proc, the code of a stopped program. */
+static const struct call_allowed allowed[] = {
+	CALL_WITH(bpf, 0, BPF_LINK_CREATE),
+	CALL_WITH(bpf, 0, BPF_ITER_CREATE),
+	CALL_ANY(perf_event_open),
+	CALL_ANY(recvmsg),
+	CALL_ANY(sendto),
+	CALL_ANY(open),
+	CALL_ANY(openat),
+	CALL_ANY(close),
+	CALL_ANY(dup),
+	CALL_ANY(fcntl),
+	CALL_ANY(stat),
+	CALL_ANY(fstat),
+	CALL_ANY(newfstatat),
+	CALL_ANY(getdents64),
+	CALL_ANY(read),
+	CALL_ANY(pread64),
+	CALL_ANY(lseek),
+	CALL_ANY(pwrite64),
+	CALL_WITH(kill, 1, SIGCONT),
+	CALL_WITH(pidfd_send_signal, 1, SIGCONT),
+	CALL_ANY(pidfd_open),
+	CALL_ANY(nanosleep),
+	CALL_ANY(clock_nanosleep),
+	CALL_ANY(getpid),
+	CALL_ANY(gettid),
+	/* Threads, by an old or a new C library. */
+	{SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD, 0, 0, 0},
+	CALL_ANY(set_robust_list),
+	CALL_ANY(rseq),
+	CALL_ANY(rt_sigaction),
+	CALL_ANY(sched_getaffinity),
+	CALL_ANY(prlimit64),
+	CALL_ANY(prctl),
+};
+
 static int confine(void)
 {
 	const uint64_t rights = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN) |
 				BIT(CAP_SYS_PTRACE) | BIT(CAP_KILL);
 	const struct rlimit none = {0};
 	struct rlimit files;
+	int err;
 
 	/* Any user may execute this program under this name. */
 	if (geteuid() != getuid())
@@ -417,7 +459,8 @@ static int confine(void)
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	return capabilities_keep(rights, getauxval(AT_SECURE));
+	err = capabilities_keep(rights, getauxval(AT_SECURE));
+	return err ? err : call_filter_enter(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 
 static bool is_complete(const struct request *request)

@@ -8,23 +8,99 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <seccomp.h>
 #include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../machine/capabilities.h"
 #include "../../reader/wire.h"
+#include "../../util/call_filter.h"
 #include "opener_process.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
+#define CLONE_NAMESPACES                                                               \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
 #define RIGHTS_FILES  (BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
 #define RIGHTS_USER   (BIT(CAP_SETUID) | BIT(CAP_SETGID))
 #define RIGHTS_MEMORY (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_OVERRIDE))
+
+/* Files of any path, memory of programs, and processes that read it; but no program, no network. */
+static const struct call_allowed allowed[] = {
+	CALL_ANY(recvmsg),
+	CALL_ANY(recvfrom),
+	CALL_ANY(sendmsg),
+	CALL_ANY(sendto),
+	CALL_ANY(open),
+	CALL_ANY(openat),
+	CALL_ANY(openat2),
+	CALL_ANY(close),
+	CALL_ANY(close_range),
+	CALL_ANY(dup),
+	CALL_ANY(dup2),
+	CALL_ANY(dup3),
+	CALL_ANY(fcntl),
+	CALL_ANY(flock),
+	CALL_ANY(stat),
+	CALL_ANY(lstat),
+	CALL_ANY(fstat),
+	CALL_ANY(newfstatat),
+	CALL_ANY(statx),
+	CALL_ANY(statfs),
+	CALL_ANY(fstatfs),
+	CALL_ANY(access),
+	CALL_ANY(faccessat),
+	CALL_ANY(faccessat2),
+	CALL_ANY(readlink),
+	CALL_ANY(readlinkat),
+	CALL_ANY(getdents64),
+	CALL_ANY(read),
+	CALL_ANY(pread64),
+	CALL_ANY(lseek),
+	CALL_ANY(write),
+	CALL_ANY(pwrite64),
+	CALL_ANY(memfd_create),
+	CALL_ANY(process_vm_readv),
+	/* A process that serves one program's memory, or reads its words. */
+	CALL_ANY(fork),
+	CALL_WITH(socketpair, 0, AF_UNIX),
+	CALL_ANY(setsockopt),
+	{SCMP_SYS(clone), 0, CLONE_NAMESPACES, 0, 0, 0, 0},
+	CALL_ANY(set_robust_list),
+	CALL_ANY(set_tid_address),
+	CALL_ANY(rseq),
+	CALL_ANY(wait4),
+	CALL_ANY(waitid),
+	CALL_ANY(kill),
+	CALL_ANY(pidfd_open),
+	CALL_ANY(pidfd_send_signal),
+	CALL_ANY(rt_sigaction),
+	CALL_ANY(setitimer),
+	CALL_ANY(poll),
+	CALL_ANY(ppoll),
+	CALL_ANY(nanosleep),
+	CALL_ANY(clock_nanosleep),
+	CALL_ANY(getpid),
+	CALL_ANY(getppid),
+	CALL_ANY(gettid),
+	CALL_ANY(getuid),
+	CALL_ANY(geteuid),
+	CALL_ANY(getgid),
+	CALL_ANY(getegid),
+	CALL_ANY(prctl),
+	CALL_ANY(prlimit64),
+	CALL_ANY(capget),
+	CALL_ANY(capset),
+};
 
 /* Set permanently by the first request. */
 static int settle_rights(uint32_t kind, const struct invoker *user)
@@ -39,12 +115,16 @@ static int settle_rights(uint32_t kind, const struct invoker *user)
 	if (settled)
 		return settled == group ? 0 : -EPERM;
 	settled = group;
-	if (group != OPENER_USER)
-		return capabilities_keep(group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES,
-					 false);
-	err = invoker_become(user);
+	err = group == OPENER_USER ? invoker_become(user) : 0;
+	if (err)
+		return err;
 	/* Root needs this capability for access to everything. */
-	return err ? err : capabilities_keep(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
+	err = capabilities_keep(group == OPENER_MEMORY ? RIGHTS_MEMORY
+				: group != OPENER_USER ? RIGHTS_FILES
+				: geteuid()            ? 0
+						       : BIT(CAP_DAC_READ_SEARCH),
+				false);
+	return err ? err : call_filter_enter(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 
 static int confine(void)
