@@ -94,6 +94,7 @@ lives_without_probes() { # COMMAND...
 	grep -q 'is recorded without probes' record.log
 	holds '.exit_status == 0 and .streams.gc.attached == false and (.streams.gc.why_not | test("without probes|have gcprof|no runtime"))'
 	holds '.cpu.samples > 0'
+	holds '[.losses[] | select(.name == "NO_PROBES" or .name == "PROBE_ATTACH") | [.name, .severity, .unit, .count]] == [["NO_PROBES", "gap", "programs", 1]]'
 }
 
 @test "a node that copies its code is recorded without probes, and a message says so" {

@@ -103,11 +103,11 @@ static bool wait(struct arrival *arrival, const struct event_mmap *event, uint64
 	       !buffer_append(&arrival->waiting, &waiting, sizeof(waiting));
 }
 
-static void fail(struct arrival *arrival, const struct problem *problem)
+static void fail(struct arrival *arrival, const struct problem *problem, enum loss loss)
 {
 	arrival->problem = *problem;
 	arrival->trouble = true;
-	counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
+	counters_add_loss(arrival->counters, loss, 1);
 }
 
 static struct probe_target probe_target(const struct process *process, uint64_t from)
@@ -123,7 +123,7 @@ static void refuse(struct arrival *arrival, const struct file *file, struct proc
 
 	attach_leave(session_probes(arrival->session), file, (uint32_t)process->id);
 	if (process->refused != process->copies_of + 1)
-		fail(arrival, problem);
+		fail(arrival, problem, LOSS_NO_PROBES);
 	process->refused = process->copies_of + 1;
 	snprintf(arrival->none, sizeof(arrival->none), "%s is recorded without probes: %s",
 		 runtime ? runtime->name : "it", text_copies_reason(process));
@@ -155,7 +155,7 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 		return false;
 	}
 	if (err < 0)
-		fail(arrival, &problem);
+		fail(arrival, &problem, LOSS_PROBE_ATTACH);
 	else if (err > 0)
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 	return true;
@@ -189,7 +189,7 @@ static void restored(struct arrival *arrival, const struct attach_result *result
 		    "process %u (%s) has replaced its code by a copy: it is recorded without "
 		    "probes in that from now on",
 		    result->pid, name);
-	fail(arrival, &problem);
+	fail(arrival, &problem, LOSS_NO_PROBES);
 }
 
 /* Attaching a file has ended or takes too long. True if mappings that wait for it can continue. */
@@ -208,7 +208,7 @@ static bool ended(struct arrival *arrival, const struct attach_result *result)
 		return false;
 	}
 	if (result->sites < 0 && result->sites != -ESRCH && result->sites != -ENOENT)
-		fail(arrival, &result->problem);
+		fail(arrival, &result->problem, LOSS_PROBE_ATTACH);
 	if (result->sites == -ENOENT && result->file && process)
 		process->absent = result->file->id;
 	if (result->sites > 0 && !result->file && process)
@@ -329,7 +329,7 @@ void arrival_copied(struct arrival *arrival, struct process *process, const char
 		"process %u (%s) executes a copy of the code of %s, in memory of no file: it is "
 		"recorded without probes, and functions there have no names",
 		process->proc_pid, name, file);
-	fail(arrival, &problem);
+	fail(arrival, &problem, LOSS_NO_PROBES);
 	snprintf(arrival->none, sizeof(arrival->none),
 		 "it is recorded without probes: its code is a copy in memory of no file");
 	arrival->attached = true;
