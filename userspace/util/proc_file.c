@@ -2,11 +2,17 @@
 /* proc_file.c: reads small files of /proc/PID. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proc_file.h"
+
+enum { FIELD_START = 22 };
 
 int proc_file_open(uint32_t pid, const char *name)
 {
@@ -31,6 +37,46 @@ int proc_file_read(uint32_t pid, const char *name, char *out, size_t size)
 	if (!err)
 		out[n] = '\0';
 	return err;
+}
+
+/* How long ago it began, ns, rounded up. A negative errno. */
+static int64_t read_age(uint32_t pid)
+{
+	const int64_t second = 1000000000, tick = second / sysconf(_SC_CLK_TCK);
+	struct timespec booted;
+	char text[1024];
+	const char *at;
+	int err = proc_file_read(pid, "stat", text, sizeof(text));
+
+	if (err)
+		return err;
+	at = proc_file_stat(text, FIELD_START);
+	if (!at)
+		return -EBADMSG;
+	clock_gettime(CLOCK_BOOTTIME, &booted);
+	return booted.tv_sec * second + booted.tv_nsec - strtoll(at, NULL, 10) * tick;
+}
+
+int proc_hold(uint32_t pid, uint64_t age)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	int64_t real;
+
+	if (fd < 0)
+		return -errno;
+	real = read_age(pid);
+	if (real >= (int64_t)age && proc_is_alive(fd))
+		return fd;
+	close(fd);
+	/* /proc may hide it. */
+	return real < 0 ? -EACCES : -ESRCH;
+}
+
+bool proc_is_alive(int pidfd)
+{
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+	return !poll(&end, 1, 0);
 }
 
 const char *proc_file_stat(const char *stat, int field)

@@ -3,6 +3,7 @@
 #ifndef GCPROF_PROC_FILE_H
 #define GCPROF_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,14 @@ int proc_file_open(uint32_t pid, const char *name);
  * -ESRCH if the process is gone.
  */
 int proc_file_read(uint32_t pid, const char *name, char *out, size_t size);
+
+/*
+ * A pidfd of the process, if it began at least `age` ns ago: a number alone may be another
+ * process's by now. -ESRCH: that one has ended; -EACCES: /proc does not tell. What is then done by
+ * number was done to this process if proc_is_alive() says so afterwards. The caller closes it.
+ */
+int proc_hold(uint32_t pid, uint64_t age);
+bool proc_is_alive(int pidfd);
 
 /* The start of a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
 const char *proc_file_stat(const char *stat, int field);

@@ -3,7 +3,8 @@
  */
 /*
  * COPY names the file whose code is copied, HOW the way: "move" copies to a new mapping and moves
- * that over the code; "back" maps new memory over the code and copies back. Without COPY the caller
+ * that over the code; "back" maps new memory over the code and copies back, as slowly as on a
+ * busy machine. Without COPY the caller
  * of copy() does it.
  */
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MAPPINGS = 8 };
 
@@ -33,6 +35,7 @@ static void back(char *code, size_t size)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != code)
 		abort();
 	memcpy(code, copied, size);
+	usleep(1000000);
 	mprotect(code, size, PROT_READ | PROT_EXEC);
 }
 

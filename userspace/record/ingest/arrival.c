@@ -280,8 +280,10 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	if (!attach(arrival, file, process, event, until))
 		return;
 	since = attach_since(session_probes(arrival->session), file, event->header.process);
-	if (since)
+	if (since) {
+		attach_placed(session_probes(arrival->session), file, event);
 		texts_add(arrival->session, event);
+	}
 	count_unprobed(arrival, process, file, event);
 	switches_mapped(arrival->switches, file, event);
 	if (!arrival->none[0])

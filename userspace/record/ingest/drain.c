@@ -3,7 +3,6 @@
 #include "drain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "../target/name_tables.h"
 #include "../target/switches.h"
 #include "../../reader/worker.h"
+#include "../../util/proc_file.h"
 #include "flow.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -81,11 +81,16 @@ static bool is_there(void *context, const struct process *process)
 	uint32_t index = (uint32_t)process->id;
 	uint32_t pid = process->announced ? process->proc_pid : process->pid;
 	struct process_state state;
+	int held;
 
 	if (table_lookup(drain->parts.session, TABLE_PROCESSES, &index, &state) != -ENOENT)
 		return true;
-	return counters_loss(drain->parts.counters, LOSS_PROCESS_STATE) &&
-	       (!pid || !kill((pid_t)pid, 0) || errno != ESRCH);
+	if (!counters_loss(drain->parts.counters, LOSS_PROCESS_STATE))
+		return false;
+	held = pid ? proc_hold(pid, clock_now() - process->begin) : -EPERM;
+	if (held >= 0)
+		close(held);
+	return held != -ESRCH;
 }
 
 static uint32_t user_of(void *context, uint32_t proc_pid)

@@ -112,6 +112,7 @@ static int send_link(struct attach *attach, uint32_t number)
 		.pid = link->pid,
 		.together = attach->multi,
 		.ahead = link->mapped == UINT64_MAX,
+		.since = link->from,
 	};
 	memcpy(request.sites, file->sites, file->count * sizeof(*file->sites));
 	attach->current = number;

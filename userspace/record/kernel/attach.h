@@ -58,6 +58,9 @@ void attach_leave(struct attach *attach, const struct file *file, uint32_t proce
 /* Since when a file is attached to a process, CLOCK_MONOTONIC ns; 0: it is not. */
 uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process);
 
+/* A file that is attached to the event's process is mapped there. */
+void attach_placed(struct attach *attach, const struct file *file, const struct event_mmap *event);
+
 /* A child gets what its parent has. A negative errno if it cannot. */
 int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child);
 

@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "../machine/capabilities.h"
+#include "../machine/clock.h"
 #include "../../reader/wire.h"
 #include "../../util/call_filter.h"
 #include "../../util/buffer.h"
@@ -257,8 +258,9 @@ static int check(const struct attacher_file *file, int fd, struct held *out,
 	return !file->pid || file->ahead || has_mapped(file->pid, &st.st_ino, 1) ? 0 : -ENOENT;
 }
 
-/* Attaches the very file that was read, whatever its path refers to by now. */
-static int attach(const struct attacher_file *file, const int *fds, struct attacher_answer *answer)
+/* Whatever the file's path refers to by now, it is the very file that was read. */
+static int attach_checked(const struct attacher_file *file, const int *fds,
+			  struct attacher_answer *answer)
 {
 	struct held *out = &held[file->link];
 	int err = out->count ? -EEXIST : check(file, fds[ATTACHER_FILE], out, answer);
@@ -403,6 +405,26 @@ static void detach_all(void)
 	settle();
 }
 
+/* The process of this number may be another one by now, which must not get breakpoints. */
+static int attach(const struct attacher_file *file, const int *fds, struct attacher_answer *answer)
+{
+	const bool is_sure = !file->pid ||
+			     file->ahead; /* every process, or a child of the recorder */
+	int pidfd = is_sure ? -1 : proc_hold(file->pid, clock_now() - file->since), err;
+
+	if (!is_sure && pidfd < 0)
+		return -ESRCH;
+	err = attach_checked(file, fds, answer);
+	if (is_sure)
+		return err;
+	if (!err && !proc_is_alive(pidfd)) {
+		detach(&file->link, 1);
+		err = -ESRCH;
+	}
+	close(pidfd);
+	return err;
+}
+
 /* --- requests ----------------------------------------------------------------------------- */
 
 /* Links and threads that close them, files of /proc, the code of a stopped program. */
@@ -425,9 +447,10 @@ static const struct call_allowed allowed[] = {
 	CALL_ANY(pread64),
 	CALL_ANY(lseek),
 	CALL_ANY(pwrite64),
-	CALL_WITH(kill, 1, SIGCONT),
 	CALL_WITH(pidfd_send_signal, 1, SIGCONT),
 	CALL_ANY(pidfd_open),
+	CALL_ANY(poll),
+	CALL_ANY(ppoll),
 	CALL_ANY(nanosleep),
 	CALL_ANY(clock_nanosleep),
 	CALL_ANY(getpid),

@@ -40,6 +40,7 @@ struct attacher_file {
 	uint32_t pid;          /* of the process, as in /proc here; 0: every process */
 	uint32_t together;     /* bool: one link for all (Linux 6.10) */
 	uint32_t ahead;        /* bool: the process will map it */
+	uint64_t since;        /* the process exists, CLOCK_MONOTONIC ns */
 	struct attacher_site sites[PROBE_SITES_MAX]; /* `count` of them are sent */
 };
 

@@ -33,6 +33,8 @@ struct probe_link {
 	uint64_t since;    /* attached, ns; 0: not yet */
 	uint64_t mapped;   /* the file, as far as known, ns; UINT64_MAX: it will be */
 	uint64_t try_at;   /* ns */
+	bool placed;       /* where the file is mapped is known: */
+	uint64_t shift;    /* from an offset in it to an address */
 	struct file *file; /* which is kept until it is attached; or NULL */
 };
 

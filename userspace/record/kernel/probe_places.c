@@ -231,30 +231,23 @@ unsigned probe_places_sites(const struct probe_places *places, enum probe_number
 
 /* --- code that was copied ----------------------------------------------------------------- */
 
-static void add_mapping(struct restore_request *request, const struct code_range *range,
-			const struct probed *file, const struct mapping *mapping)
+bool probed_is_in(const struct probed *file, const struct event_mmap *event)
+{
+	for (uint32_t i = 0; i < file->count; i++)
+		if (file->sites[i].offset - event->offset < event->length)
+			return true;
+	return false;
+}
+
+void probed_add(const struct probed *file, uint64_t shift, const struct code_range *range,
+		struct restore_request *request)
 {
 	for (uint32_t i = 0; i < file->count && request->count < RESTORE_MAX; i++) {
-		uint64_t address = mapping->start + file->sites[i].offset - mapping->offset;
+		uint64_t address = file->sites[i].offset + shift;
 
-		if (file->sites[i].offset < mapping->offset || address >= mapping->end ||
-		    address < range->start || address >= range->end)
+		if (address < range->start || address >= range->end)
 			continue;
 		request->addresses[request->count] = address;
 		request->code[request->count++] = file->sites[i].code[0];
 	}
-}
-
-void probed_add(const struct probed *file, const struct process *process,
-		const struct code_range *range, struct restore_request *request)
-{
-	const struct mapping *lists[2];
-	size_t n[2];
-
-	lists[0] = mappings_all(process->mappings, &n[0]);
-	lists[1] = process_ahead(process, &n[1]);
-	for (int list = 0; list < 2; list++)
-		for (size_t i = 0; i < n[list]; i++)
-			if (lists[list][i].file == file->id)
-				add_mapping(request, range, file, &lists[list][i]);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "../../../bpf/events.h"
 #include "../world/file.h"
 #include "../../reader/probes.h"
 #include "../world/processes.h"
@@ -64,9 +65,12 @@ struct code_range {
 	uint64_t start, end;
 };
 
-/* Adds the sites of a file in a part of a process's mappings. */
-void probed_add(const struct probed *file, const struct process *process,
-		const struct code_range *range, struct restore_request *request);
+/* Has a mapping any of the file's sites? */
+bool probed_is_in(const struct probed *file, const struct event_mmap *event);
+
+/* Adds the sites of a file within a range of addresses; `shift` leads from offset to address. */
+void probed_add(const struct probed *file, uint64_t shift, const struct code_range *range,
+		struct restore_request *request);
 
 /* Sites of one probe in all files that were attached. */
 unsigned probe_places_sites(const struct probe_places *places, enum probe_number probe);

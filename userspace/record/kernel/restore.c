@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../machine/clock.h"
 #include "../../util/proc_file.h"
 
 enum {
@@ -61,7 +63,7 @@ static int restore_range(const struct restore_request *request, int memory, uint
 	return restored;
 }
 
-static int restore_all(const struct restore_request *request)
+static int restore_all(const struct restore_request *request, int pidfd)
 {
 	char path[32], *line = NULL;
 	uint64_t start, end, inode;
@@ -71,6 +73,10 @@ static int restore_all(const struct restore_request *request)
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", request->pid);
 	memory = open(path, O_RDWR | O_CLOEXEC);
+	if (!proc_is_alive(pidfd)) {
+		close(memory);
+		memory = -1;
+	}
 	while (file && memory >= 0 && getline(&line, &size, file) > 0)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %*x:%*x %" SCNu64, &start, &end,
 			   &inode) == 3 &&
@@ -86,12 +92,33 @@ static int restore_all(const struct restore_request *request)
 	return file && memory >= 0 ? restored : -ESRCH;
 }
 
+static int hold(const struct restore_request *request)
+{
+	return proc_hold(request->pid, clock_now() - request->since);
+}
+
+static void resume(int pidfd)
+{
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+	close(pidfd);
+}
+
+void restore_continue(const struct restore_request *request)
+{
+	int pidfd = hold(request);
+
+	if (pidfd >= 0)
+		resume(pidfd);
+}
+
 int restore_code(const struct restore_request *request)
 {
-	int restored;
+	int restored, pidfd = hold(request);
 
+	if (pidfd < 0)
+		return pidfd;
 	await_stop(request->pid);
-	restored = restore_all(request);
-	(void)kill((pid_t)request->pid, SIGCONT);
+	restored = restore_all(request, pidfd);
+	resume(pidfd);
 	return restored;
 }

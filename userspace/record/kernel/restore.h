@@ -11,9 +11,13 @@
 /* A process that is stopped or will be, and what belongs into its code. */
 struct restore_request {
 	uint32_t pid, count;
+	uint64_t since; /* the process exists, CLOCK_MONOTONIC ns */
 	uint64_t addresses[RESTORE_MAX];
 	unsigned char code[RESTORE_MAX];
 };
+
+/* Lets it go on. */
+void restore_continue(const struct restore_request *request);
 
 /* In the attacher: waits until the process is stopped, restores its code, and lets it go on. The
  * number of breakpoints removed, or a negative errno. */

@@ -206,27 +206,20 @@ bool snapshots_turn(struct snapshots *snapshots)
 	return true;
 }
 
-/* Had it begun by then? Its pid may be another process's now; begins are known to two seconds. */
-static bool was_there(const struct code_owner *owner, uint64_t time)
-{
-	const int64_t second = 1000000000, slack = 2;
-	int64_t age = (int64_t)(clock_now() - time) / second;
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return owner->started <= now.tv_sec - age + slack;
-}
-
 int snapshot_task(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out)
 {
 	struct code_owner owner;
-	int err = code_owner_find(pid, &owner);
+	int held = proc_hold(pid, clock_now() - time), err;
 
-	if (err)
+	if (held < 0)
 		return -ESRCH;
-	if (owner.temporary >= 0)
+	err = code_owner_find(pid, &owner);
+	if (!err && owner.temporary >= 0)
 		close(owner.temporary);
-	if (!was_there(&owner, time))
+	if (!proc_is_alive(held))
+		err = -ESRCH;
+	close(held);
+	if (err)
 		return -ESRCH;
 	*out = (struct event_task){
 		.header = {.size = sizeof(*out),
