@@ -412,7 +412,7 @@ TEST(hostile_events_are_refused)
 	begin();
 	for (int i = 0; i < 100000; i++) {
 		struct event_header *header =
-			event((uint16_t)(test_random(&random) % 52), 1024, 1, 100);
+			event((uint16_t)(test_random(&random) % 64), 1024, 1, 100);
 		uint64_t *words = rig.room + sizeof(*header) / 8, before = stored();
 
 		for (int at = 0; at < 120; at++)

@@ -4,23 +4,19 @@
 
 #include "../../bpf/events.h"
 
+/* That of the events that become the record, all of the same one. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
 static const unsigned char stream_of[RECORD_CODES] = {
-	[RECORD_alloc] = STREAM_ALLOC,     [RECORD_fate] = STREAM_ALLOC,
-	[RECORD_period] = STREAM_ALLOC,    [RECORD_gc_begin] = STREAM_GC,
-	[RECORD_gc_end] = STREAM_GC,       [RECORD_phase] = STREAM_GC,
-	[RECORD_mutator] = STREAM_GC,      [RECORD_cpu] = STREAM_CPU,
-	[RECORD_syscall] = STREAM_SYSCALL, [RECORD_wait] = STREAM_SCHED,
-	[RECORD_usage] = STREAM_PROCESS,   [RECORD_fork] = STREAM_PROCESS,
-	[RECORD_exec] = STREAM_PROCESS,    [RECORD_exit] = STREAM_PROCESS,
-	[RECORD_comm] = STREAM_PROCESS,    [RECORD_mmap] = STREAM_PROCESS,
-	[RECORD_title] = STREAM_PROCESS,   [RECORD_fault] = STREAM_FAULT,
-	[RECORD_gc_summary] = STREAM_GC,   [RECORD_gc_cycle] = STREAM_GC,
-	[RECORD_oom] = STREAM_PROCESS,
+#define EVENT(code, name, stream, record, stored, traits, doc) \
+	[(traits)&TRAIT_SERVES ? RECORD_none : RECORD_##record] = STREAM_##stream,
+#include "../../bpf/events.def"
 };
+#pragma GCC diagnostic pop
 
 unsigned record_stream(enum record_kind kind)
 {
-	return (unsigned)kind < RECORD_CODES ? stream_of[kind] : 0;
+	return kind && (unsigned)kind < RECORD_CODES ? stream_of[kind] : 0;
 }
 
 /* fields_alloc[], fields_cpu[] ... */

@@ -25,6 +25,7 @@ struct bytes {
 };
 
 enum record_kind {
+	RECORD_none,
 #define RECORD(code, name, doc) RECORD_##name = code,
 #include "records.def"
 	RECORD_CODES = 64 /* every code is below */

@@ -123,25 +123,14 @@ int store_add_process(struct store *store, uint32_t process, uint32_t pid, uint3
 	return 0;
 }
 
-/* How each event is stored. */
-static const struct {
-	store_function *store;
-	size_t size; /* of the fixed part */
-	enum stream stream;
-} kinds[] = {
-#define EVENT(code, name, stream_, doc) \
-	[code] = {store_##name, sizeof(struct event_##name), STREAM_##stream_},
+/* NULL: it becomes other events, or acts, before it gets here. */
+static store_function *const functions[] = {
+#define COPIED(name)                                           store_copied
+#define BY_HAND(name)                                          store_##name
+#define EARLIER(name)                                          NULL
+#define EVENT(code, name, stream, record, stored, traits, doc) [code] = stored(name),
 #include "../../../bpf/events.def"
-#undef EVENT
 };
-
-/* Has the event a stack? Its counts follow the header. */
-static bool has_stack(const struct event_header *event)
-{
-	return event->code == EVENT_alloc || event->code == EVENT_cpu ||
-	       event->code == EVENT_syscall || event->code == EVENT_wait ||
-	       event->code == EVENT_leave || event->code == EVENT_fault;
-}
 
 static bool is_sample(const struct event_header *event)
 {
@@ -150,15 +139,15 @@ static bool is_sample(const struct event_header *event)
 
 void store_meet_event(struct store *store, const struct event_header *event, size_t size)
 {
+	const struct event_info *info = event_info(event->code);
 	const struct event_stack *stack = (const void *)(event + 1);
 	size_t head, frames;
 
 	store->arrived_samples += is_sample(event);
-	store->arrived_gc += event->code < sizeof(kinds) / sizeof(kinds[0]) &&
-			     kinds[event->code].stream == STREAM_GC;
-	if (!has_stack(event) || size < kinds[event->code].size)
+	store->arrived_gc += info && info->stream == STREAM_GC;
+	if (!info || !(info->traits & TRAIT_STACK) || size < info->size)
 		return;
-	head = kinds[event->code].size + stack->n_kernel * sizeof(uint64_t);
+	head = info->size + stack->n_kernel * sizeof(uint64_t);
 	frames = stack->n_user * sizeof(struct event_native);
 	if (frames && head + frames <= size &&
 	    frame_names_frames(store->names, event->process,
@@ -205,11 +194,7 @@ static int identify(struct store *store, struct incoming *in)
 	in->process = identify_process(store, header);
 	if (!in->process)
 		return -ENOMEM;
-	/* Concerns only the process: does not create a thread. */
-	if (header->code == EVENT_fate || header->code == EVENT_freed ||
-	    header->code == EVENT_gc_cycle || header->code == EVENT_runtime ||
-	    header->code == EVENT_gc_name || header->code == EVENT_heap_site ||
-	    header->code == EVENT_heap_area)
+	if (event_info(header->code)->traits & TRAIT_PROCESS)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -222,35 +207,15 @@ static int identify(struct store *store, struct incoming *in)
 
 uint64_t store_events_in(const struct event_header *event)
 {
-	switch (event->code) {
-	case EVENT_fate:
-		return ((const struct event_fate *)(const void *)event)->count;
-	default:
-		return 1;
-	}
+	return event->code == EVENT_fate ? ((const struct event_fate *)(const void *)event)->count
+					 : 1;
 }
 
 bool store_is_auxiliary(const struct event_header *event)
 {
-	switch (event->code) {
-	case EVENT_type:
-	case EVENT_code:
-	case EVENT_provider:
-	case EVENT_pieces:
-	case EVENT_frames:
-	case EVENT_stacks:
-	case EVENT_leave:
-	case EVENT_ran:
-	case EVENT_runtime:
-	case EVENT_gc_name:
-	case EVENT_heap_site:
-	case EVENT_heap_area:
-	case EVENT_freed: /* store_freed() counts those of sampled objects */
-	case EVENT_thread_name:
-		return true;
-	default:
-		return false;
-	}
+	const struct event_info *info = event_info(event->code);
+
+	return info && info->traits & TRAIT_SERVES;
 }
 
 /* Counts the event as stored, or as dropped because of `err`. */
@@ -259,7 +224,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 	switch (err) {
 	case 0:
 		if (!store_is_auxiliary(event))
-			store->counts[kinds[event->code].stream] += store_events_in(event);
+			store->counts[event_info(event->code)->stream] += store_events_in(event);
 		store->sampled += is_sample(event);
 		store->collections += event->code == EVENT_gc_end;
 		return 0;
@@ -335,31 +300,21 @@ static int is_left_out(struct store *store, const struct incoming *in)
 		collection.heap = process_heap(in->process, in->header->provider, end->heap);
 		collection.cycle = end->cycle;
 		return map_remove(store->left_out, &collection);
-	case EVENT_alloc:
-	case EVENT_sample:
-	case EVENT_period:
-	case EVENT_phase:
-	case EVENT_gc_summary:
-	case EVENT_gc_cycle:
-	case EVENT_heap_area:
-		return paused;
 	default:
-		return 0;
+		return paused && event_info(in->header->code)->traits & TRAIT_PAUSES;
 	}
 }
 
 int store_event(struct store *store, const struct event_header *event)
 {
-	const size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
+	const struct event_info *info = event_info(event->code);
 	struct incoming in = {.header = event};
-	size_t size;
 	int err;
 
-	if (event->size < sizeof(*event) || event->code >= n_kinds || !kinds[event->code].store ||
-	    event->size < kinds[event->code].size)
+	if (event->size < sizeof(*event) || !info || !functions[event->code] ||
+	    event->size < info->size)
 		return count(store, event, -EBADMSG);
-	size = kinds[event->code].size;
-	in.tail = (struct bytes){(const char *)event + size, event->size - size};
+	in.tail = (struct bytes){(const char *)event + info->size, event->size - info->size};
 	err = identify(store, &in);
 	if (!err && store->pauses.size)
 		err = is_left_out(store, &in);
@@ -367,7 +322,7 @@ int store_event(struct store *store, const struct event_header *event)
 		return 0;
 	if (!err && in.process->expects)
 		err = store_check_agent(store, in.process, event->time, false);
-	return count(store, event, err ? err : kinds[event->code].store(store, &in));
+	return count(store, event, err ? err : functions[event->code](store, &in));
 }
 
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,

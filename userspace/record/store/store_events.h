@@ -6,6 +6,7 @@
 #include "../symbolize/frame_names.h"
 #include "../world/files.h"
 #include "../world/processes.h"
+#include "event_info.h"
 #include "followed.h"
 #include "live_objects.h"
 #include "stack_keys.h"
@@ -70,23 +71,13 @@ static inline uint64_t store_number(const struct incoming *in, uint64_t number)
 /* unsampled.c: the sampler of the process is on, according to a runtime's places. */
 void store_is_sampled(const struct store *store, struct process *process);
 
-/* store_outside.c: another collection of a heap (0: the process's only one) that reports the ends
- * of its objects: those that were there in its last one have survived that. Those allocated since
- * `began` (ns) have no part in this one. */
-int store_outlast(struct store *store, const struct incoming *in, uint64_t heap, uint64_t began);
-
-/* store_outside.c: turns the number of a kind or reason of collections into the profile's. Its name
+/* store_runtime.c: turns the number of a kind or reason of collections into the profile's. Its name
  * is written, if the program has one. */
 int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number);
 
-/* The record of an event with a thread: all of these begin with the same two fields. */
-#define RECORD_OF(name, in)                         \
-	{                                           \
-		.kind = RECORD_##name, .name = {    \
-			.time = (in)->header->time, \
-			.thread = (in)->thread      \
-		}                                   \
-	}
+/* Fills the event's record as far as events.def says, and writes the definitions that this refers
+ * to: stacks, strings, names. */
+int store_fill(struct store *store, const struct incoming *in, struct record *record);
 
 /*
  * Takes a text of `size` bytes, but at most `max`, from the start of *tail, and skips it and its
@@ -113,9 +104,6 @@ int store_put_stack_on(struct store *store, const struct incoming *in,
  */
 size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t *out);
 
-/* store_runtime.c: an age as stored. */
-uint64_t store_round_age(uint64_t age);
-
 /* unsampled.c: writes that an agent or runtime (`name`, `version`) has no samples of a process. */
 int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
 			struct bytes version, struct bytes why);
@@ -137,9 +125,17 @@ int store_put_keyed(struct store *store, const struct incoming *in, struct keyed
 
 typedef int store_function(struct store *store, const struct incoming *in);
 
-/* A function store_NAME() for each event. */
-#define EVENT(code, name, stream, doc) store_function store_##name;
+/* Fills the record and writes it: all that most events need. */
+store_function store_copied;
+
+/* A function store_NAME() for each event that is stored by hand. */
+#define COPIED(name)
+#define EARLIER(name)
+#define BY_HAND(name)                                          store_function store_##name;
+#define EVENT(code, name, stream, record, stored, traits, doc) stored(name)
 #include "../../../bpf/events.def"
-#undef EVENT
+#undef COPIED
+#undef EARLIER
+#undef BY_HAND
 
 #endif

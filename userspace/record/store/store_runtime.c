@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../../profile/codes.h"
 #include "store_events.h"
 
 #define AGE_BITS 8 /* kept bits of an object's age: 0.4 %, and a third of a sample's bytes */
@@ -65,8 +66,7 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
-	const uint8_t provider = (uint8_t)event->provider;
-	struct record record = RECORD_OF(alloc, in);
+	struct record record = {0};
 	struct keyed_stack keyed;
 	int err = store_put_keyed(store, in, &keyed);
 
@@ -74,59 +74,23 @@ int store_alloc(struct store *store, const struct incoming *in)
 		return err;
 	if (!event->provider)
 		store_is_sampled(store, in->process);
-	record.alloc.stack = keyed.stack;
 	err = number_object(store, in, &record.alloc.sample);
-	if (err)
-		return err;
-	record.alloc.type = event->type;
-	record.alloc.size = event->bytes;
-	record.alloc.period = event->period;
-	record.alloc.kind = event->kind;
+	err = err ? err : store_fill(store, in, &record);
+	record.alloc.stack = keyed.stack;
 	record.alloc.quality = keyed.quality;
-	record.alloc.fiber = in->header->fiber;
-	return put_alloc(store, in, provider, &record);
-}
-
-/* Batches were split before: this is one sample of a batch. */
-int store_samples(struct store *store, const struct incoming *in)
-{
-	(void)store;
-	(void)in;
-	return -EBADMSG;
-}
-
-/* Interpreted functions are not sorted by time, see store_meet_bytecode(). */
-int store_bytecode(struct store *store, const struct incoming *in)
-{
-	(void)store;
-	(void)in;
-	return -EBADMSG;
-}
-
-/* Acted on at once, see flow.c. */
-int store_replaced(struct store *store, const struct incoming *in)
-{
-	(void)store;
-	(void)in;
-	return -EBADMSG;
-}
-
-/* The sample has already taken the type. */
-int store_typed(struct store *store, const struct incoming *in)
-{
-	(void)store;
-	(void)in;
-	return -EBADMSG;
+	return err ? err : put_alloc(store, in, (uint8_t)event->provider, &record);
 }
 
 int store_sample(struct store *store, const struct incoming *in)
 {
 	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
 	struct keyed_stack keyed = {0, STACK_LOST};
-	struct record record = RECORD_OF(alloc, in);
+	struct record record = {.kind = RECORD_alloc};
 
 	if (!stack_keys_get(store->keys, in->process->id, store_number(in, sample->stack), &keyed))
 		store->losses[LOSS_STACK_LOST]++;
+	record.alloc.time = in->header->time;
+	record.alloc.thread = in->thread;
 	record.alloc.stack = keyed.stack;
 	record.alloc.sample = store_number(in, sample->sample);
 	record.alloc.type = sample->type;
@@ -138,7 +102,7 @@ int store_sample(struct store *store, const struct incoming *in)
 }
 
 /* The nearest number with AGE_BITS significant bits: more would not compress. */
-uint64_t store_round_age(uint64_t age)
+static uint64_t round_age(uint64_t age)
 {
 	unsigned bits = age ? 64 - (unsigned)__builtin_clzll(age) : 0;
 	unsigned drop = bits > AGE_BITS ? bits - AGE_BITS : 0;
@@ -170,8 +134,24 @@ static struct followed_sample sample_of(struct store *store, const struct incomi
 
 	followed_find(store->followed, in->process->id, sample.sample, ends, &sample);
 	/* 0 means unknown. */
-	sample.age = store_round_age(sample.age ? sample.age : 1);
+	sample.age += !sample.age;
 	return sample;
+}
+
+static int put_fate(struct store *store, const struct incoming *in,
+		    const struct followed_sample *sample, uint32_t outcome, uint64_t collections)
+{
+	const struct record record = {
+		.kind = RECORD_fate,
+		.fate = {.time = in->header->time,
+			 .process = in->process->id,
+			 .sample = sample->sample,
+			 .outcome = outcome,
+			 .age = round_age(sample->age),
+			 .collections = collections},
+	};
+
+	return profile_writer_put(store->writer, &record);
 }
 
 int store_fate(struct store *store, const struct incoming *in)
@@ -185,73 +165,78 @@ int store_fate(struct store *store, const struct incoming *in)
 	for (uint32_t i = 0; i < event->count && !err; i++) {
 		const struct gcprof_fate *fate = &event->entries[i];
 		const struct followed_sample sample = sample_of(store, in, fate);
-		struct record record = {.kind = RECORD_fate};
 
-		record.fate.time = in->header->time;
-		record.fate.process = in->process->id;
-		record.fate.sample = sample.sample;
-		record.fate.outcome = fate->outcome;
-		record.fate.age = sample.age;
-		record.fate.collections = fate->collections;
-		err = profile_writer_put(store->writer, &record);
+		err = put_fate(store, in, &sample, fate->outcome, fate->collections);
 	}
 	return err;
+}
+
+/* An event that is the same for several objects. */
+struct several {
+	struct store *store;
+	const struct incoming *in;
+	int err;
+};
+
+static void put_freed(void *context, const struct live_object *object)
+{
+	struct several *ending = context;
+	const struct event_freed *event = (const void *)ending->in->header;
+	const struct followed_sample sample = {object->sample, event->age};
+	uint32_t outcome = event->outcome;
+
+	if (!outcome)
+		outcome = object->outlasted ? GCPROF_DIED_OLD : GCPROF_DIED_YOUNG;
+	if (!ending->err)
+		ending->err = put_fate(ending->store, ending->in, &sample, outcome,
+				       object->cycles ? object->cycles - 1 : 0);
+	ending->store->counts[STREAM_ALLOC] += !ending->err;
+}
+
+int store_freed(struct store *store, const struct incoming *in)
+{
+	const struct event_freed *event = (const void *)in->header;
+	struct several ending = {store, in, 0};
+	struct live_object object;
+
+	if (event->is_heap)
+		live_objects_heap_end(store->live, in->process->id, event->address, put_freed,
+				      &ending);
+	else if (live_objects_take(store->live, in->process->id, event->address, &object))
+		put_freed(&ending, &object);
+	return ending.err;
+}
+
+static void put_outlasted(void *context, const struct live_object *object)
+{
+	struct several *several = context;
+	const struct followed_sample sample = {object->sample, 0};
+
+	if (!several->err)
+		several->err = put_fate(several->store, several->in, &sample, GCPROF_PROMOTED, 1);
+}
+
+/* Another collection of a heap (0: the process's only one) that reports the ends of its objects:
+ * those that were there in its last one have survived that. Those allocated since `began` (ns) have
+ * no part in this one. */
+static int outlast(struct store *store, const struct incoming *in, uint64_t heap, uint64_t began)
+{
+	struct several several = {store, in, 0};
+
+	live_objects_cycle(store->live, in->process->id, heap, began, put_outlasted, &several);
+	return several.err;
 }
 
 int store_gc_begin(struct store *store, const struct incoming *in)
 {
 	const struct event_gc_begin *event = (const void *)in->header;
-	struct record record = RECORD_OF(gc_begin, in);
 	int err = 0;
 
 	in->process->collects |= !in->header->provider;
-	record.gc_begin.heap = process_heap(in->process, in->header->provider, event->heap);
-	record.gc_begin.cycle = event->cycle;
-	record.gc_begin.kind = event->kind;
-	record.gc_begin.reason = event->reason;
-	record.gc_begin.stop = event->stop;
-	record.gc_begin.name = event->name;
 	if (!in->header->provider && event->heap)
-		err = store_outlast(store, in, event->heap, in->header->time);
+		err = outlast(store, in, event->heap, in->header->time);
 	err = err ? err : reference_provider(store, in, in->header->provider);
-	err = err ? err : store_refer_gc(store, in, &record.gc_begin.reason);
-	err = err ? err : store_refer_gc(store, in, &record.gc_begin.name);
-	return err ? err : profile_writer_put(store->writer, &record);
-}
-
-int store_gc_end(struct store *store, const struct incoming *in)
-{
-	const struct event_gc_end *event = (const void *)in->header;
-	const struct gcprof_gc_stats *stats = &event->stats;
-	struct record record = RECORD_OF(gc_end, in);
-	int err;
-
-	record.gc_end.heap = process_heap(in->process, in->header->provider, event->heap);
-	record.gc_end.cycle = event->cycle;
-	record.gc_end.kind = event->kind;
-	record.gc_end.has_stats = event->has_stats;
-	record.gc_end.promoted_bytes = stats->promoted_bytes;
-	record.gc_end.promoted_objects = stats->promoted_objects;
-	record.gc_end.nursery_used = stats->nursery_used;
-	record.gc_end.allocated_bytes = stats->allocated_bytes;
-	record.gc_end.arena_bytes = stats->arena_bytes;
-	record.gc_end.large_bytes = stats->large_bytes;
-	record.gc_end.live_bytes = stats->live_bytes;
-	record.gc_end.freed_bytes = stats->freed_bytes;
-	record.gc_end.stop_ns = stats->stop_ns;
-	record.gc_end.phase = stats->phase;
-	record.gc_end.threads = stats->threads;
-	record.gc_end.rss_bytes = event->rss_bytes;
-	record.gc_end.minor_faults = event->minor_faults;
-	record.gc_end.major_faults = event->major_faults;
-	record.gc_end.batched = event->late;
-	record.gc_end.heap_before = event->heap_before;
-	record.gc_end.heap_after = event->heap_after;
-	record.gc_end.heap_size = event->heap_size;
-	record.gc_end.reason = event->reason;
-	record.gc_end.unreachable = event->unreachable;
-	err = store_refer_gc(store, in, &record.gc_end.reason);
-	return err ? err : profile_writer_put(store->writer, &record);
+	return err ? err : store_copied(store, in);
 }
 
 /* Written by a program, so it must match its histogram and take no more time than has passed. */
@@ -268,15 +253,12 @@ static bool are_sane(const struct gcprof_gc_sums *sums, uint64_t span)
 static int put_sums(struct store *store, const struct incoming *in,
 		    const struct gcprof_gc_sums *sums, uint64_t cycles)
 {
-	const struct event_gc_summary *event = (const void *)in->header;
-	struct record record = RECORD_OF(gc_summary, in);
+	struct record record = {0};
 	uint8_t histogram[HISTOGRAM_BYTES_MAX];
-	int err;
+	int err = store_fill(store, in, &record);
 
 	_Static_assert(GCPROF_GC_BUCKETS <= SYSCALL_BUCKETS, "the same buckets");
 	store->collections += sums->kind == GCPROF_GC_STOPS ? 0 : sums->count;
-	record.gc_summary.heap = process_heap(in->process, in->header->provider, event->heap);
-	record.gc_summary.span = in->header->time - event->begin;
 	record.gc_summary.kind = sums->kind;
 	record.gc_summary.reason = sums->reason;
 	record.gc_summary.count = sums->count;
@@ -292,7 +274,7 @@ static int put_sums(struct store *store, const struct incoming *in,
 	record.gc_summary.nursery_max = sums->nursery_max;
 	record.gc_summary.heap_max = sums->heap_max;
 	record.gc_summary.cycles = cycles;
-	err = store_refer_gc(store, in, &record.gc_summary.reason);
+	err = err ? err : store_refer_gc(store, in, &record.gc_summary.reason);
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
@@ -313,16 +295,6 @@ int store_gc_summary(struct store *store, const struct incoming *in)
 	return err;
 }
 
-int store_phase(struct store *store, const struct incoming *in)
-{
-	const struct event_phase *event = (const void *)in->header;
-	struct record record = RECORD_OF(phase, in);
-
-	record.phase.heap = process_heap(in->process, in->header->provider, event->heap);
-	record.phase.phase = event->phase;
-	return profile_writer_put(store->writer, &record);
-}
-
 /* Its name is in the file with this code. */
 static int ask_type(struct store *store, const struct incoming *in)
 {
@@ -335,90 +307,129 @@ static int ask_type(struct store *store, const struct incoming *in)
 		       : 0;
 }
 
+/* Takes the texts of a name, or of a name and its file, from the tail. */
+static int take_name(const struct incoming *in, size_t size, size_t file_size, struct name *out)
+{
+	struct bytes tail = in->tail, text, file;
+	int err = store_take_text(&tail, size, NAME_BYTES_MAX, &text);
+
+	err = err ? err : store_take_text(&tail, file_size, NAME_BYTES_MAX, &file);
+	if (!err)
+		*out = (struct name){.text = text.data,
+				     .text_size = text.size,
+				     .file = file.data,
+				     .file_size = file.size};
+	return err;
+}
+
+/* Keeps the name of what the provider gave this number. */
+static int keep_name(struct store *store, const struct incoming *in, enum name_kind kind,
+		     uint64_t number, const struct name *name)
+{
+	return processes_name(store->processes, in->process, kind, store_number(in, number), name);
+}
+
 int store_type(struct store *store, const struct incoming *in)
 {
 	const struct event_type *event = (const void *)in->header;
-	struct bytes tail = in->tail, text;
-	struct name name = {0};
-	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+	struct name name;
+	int err = take_name(in, event->name_size, 0, &name);
 
 	if (err)
 		return err;
-	if (event->code)
-		return ask_type(store, in);
-	name.text = text.data;
-	name.text_size = text.size;
-	return processes_name(store->processes, in->process, NAME_TYPE,
-			      store_number(in, event->type), &name);
+	return event->code ? ask_type(store, in)
+			   : keep_name(store, in, NAME_TYPE, event->type, &name);
 }
 
 int store_code(struct store *store, const struct incoming *in)
 {
 	const struct event_code *event = (const void *)in->header;
-	struct bytes tail = in->tail, text, file;
-	struct name name = {0};
-	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+	struct name name;
+	int err = take_name(in, event->name_size, event->file_size, &name);
 
-	if (!err)
-		err = store_take_text(&tail, event->file_size, NAME_BYTES_MAX, &file);
-	if (err)
-		return err;
-	name.text = text.data;
-	name.text_size = text.size;
-	name.file = file.data;
-	name.file_size = file.size;
 	name.line = event->line;
-	return processes_name(store->processes, in->process, NAME_CODE,
-			      store_number(in, event->code), &name);
+	return err ? err : keep_name(store, in, NAME_CODE, event->code, &name);
+}
+
+int store_gc_name(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_name *event = (const void *)in->header;
+	struct name name;
+	int err = take_name(in, event->name_size, 0, &name);
+
+	if (err || event->number < GC_NAMES_FIRST || event->number >= GCPROF_GC_NAMES_END)
+		return err ? err : -EBADMSG;
+	return name.text_size ? keep_name(store, in, NAME_GC, event->number, &name) : 0;
 }
 
 int store_provider(struct store *store, const struct incoming *in)
 {
 	const struct event_provider *event = (const void *)in->header;
-	struct bytes tail = in->tail, text, version, why;
-	struct name name = {0};
-	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &text);
+	struct bytes text, version, why;
+	struct name name;
+	int err = take_name(in, event->name_size, event->version_size, &name);
 
-	if (!err)
-		err = store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
 	if (err)
 		return err;
+	text = (struct bytes){name.text, name.text_size};
+	version = (struct bytes){name.file, name.file_size};
 	/* "0.1.0: why it samples nothing" */
 	why.data = version.size ? memmem(version.data, version.size, ": ", 2) : NULL;
-	if (why.data) {
-		why.data += 2;
-		why.size = version.size - (size_t)(why.data - version.data);
-		version.size -= why.size + 2;
-		in->process->expects = 0;
-		return store_put_unsampled(store, in->process, text, version, why);
-	}
-	name.text = text.data;
-	name.text_size = text.size;
-	name.file = version.data;
-	name.file_size = version.size;
-	return processes_name(store->processes, in->process, NAME_PROVIDER, store_number(in, 0),
-			      &name);
+	if (!why.data)
+		return keep_name(store, in, NAME_PROVIDER, 0, &name);
+	why.data += 2;
+	why.size = version.size - (size_t)(why.data - version.data);
+	version.size -= why.size + 2;
+	in->process->expects = 0;
+	return store_put_unsampled(store, in->process, text, version, why);
 }
 
 int store_period(struct store *store, const struct incoming *in)
 {
-	const struct event_period *event = (const void *)in->header;
-	struct record record = RECORD_OF(period, in);
-
 	if (!in->header->provider)
 		store_is_sampled(store, in->process);
-	record.period.old_period = event->old_period;
-	record.period.new_period = event->new_period;
-	record.period.reason = event->reason;
-	return profile_writer_put(store->writer, &record);
+	return store_copied(store, in);
 }
 
-int store_mutator(struct store *store, const struct incoming *in)
-{
-	const struct event_mutator *event = (const void *)in->header;
-	struct record record = RECORD_OF(mutator, in);
+/* --- runtimes without our probes ------------------------------------------------------- */
 
-	record.mutator.heap = process_heap(in->process, in->header->provider, event->heap);
-	record.mutator.event = event->event;
-	return profile_writer_put(store->writer, &record);
+int store_gc_cycle(struct store *store, const struct incoming *in)
+{
+	const struct event_gc_cycle *event = (const void *)in->header;
+	int err = 0;
+
+	if (event->began > in->header->time)
+		return -EBADMSG;
+	/* Providers report outcomes themselves. */
+	if (!event->unfinished && !in->header->provider)
+		err = outlast(store, in, 0, event->began);
+	return err ? err : store_copied(store, in);
+}
+
+/* The runtime is known; its samples cannot be read. */
+static int put_unreadable(struct store *store, const struct incoming *in)
+{
+	const struct event_runtime *event = (const void *)in->header;
+	struct bytes tail = in->tail, name, version, why;
+	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &name);
+
+	err = err ? err : store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
+	err = err ? err : store_take_text(&tail, event->note_size, NAME_BYTES_MAX, &why);
+	return err ? err : store_put_unsampled(store, in->process, name, version, why);
+}
+
+int store_runtime(struct store *store, const struct incoming *in)
+{
+	const struct event_runtime *event = (const void *)in->header;
+
+	return event->unsampled == RUNTIME_UNSAMPLED ? put_unreadable(store, in)
+						     : store_copied(store, in);
+}
+
+int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number)
+{
+	if (*number < GC_NAMES_FIRST)
+		return 0;
+	*number = store_number(in, *number);
+	return processes_reference(store->processes, in->process, NAME_GC, *number);
 }

@@ -11,22 +11,14 @@
 #include "../world/ahead.h"
 #include "store_events.h"
 
-#define PATH_BYTES_MAX 4096
-
 int store_cpu(struct store *store, const struct incoming *in)
 {
 	const struct event_cpu *event = (const void *)in->header;
-	struct record record = RECORD_OF(cpu, in);
-	struct stored_stack stack;
-	int err = store_put_stack(store, in, &event->stack, &stack);
+	struct record record = {0};
+	int err = store_fill(store, in, &record);
 
 	if (err)
 		return err;
-	record.cpu.stack = stack.id;
-	record.cpu.cpu = in->header->cpu;
-	record.cpu.mode = event->mode;
-	record.cpu.quality = stack.quality;
-	record.cpu.fiber = in->header->fiber;
 	record.cpu.call = event->call & ~CPU_CALL_COMPAT;
 	if (event->call & CPU_CALL_COMPAT)
 		record.cpu.call += UINT64_C(1) << 31;
@@ -57,31 +49,13 @@ int store_syscall(struct store *store, const struct incoming *in)
 	/* The table is of the 64-bit calls. */
 	unsigned args = event->flags & SYSCALL_COMPAT ? SYSCALL_ARGS_MAX
 						      : syscall_args_of(event->number);
-	struct record record = RECORD_OF(syscall, in);
-	struct incoming after = *in;
-	struct stored_stack stack;
-	struct bytes path;
-	int err = store_take_text(&after.tail, event->path_size, PATH_BYTES_MAX, &path);
+	struct record record = {0};
+	int err = store_fill(store, in, &record);
 
-	if (!err)
-		err = store_put_stack(store, &after, &event->stack, &stack);
-	if (err)
-		return err;
-	if (path.size)
-		record.syscall.path = store_put_string(store, path);
-	record.syscall.stack = stack.id;
-	record.syscall.number = event->number;
-	record.syscall.duration = event->duration;
-	record.syscall.result = event->result;
 	record.syscall.arg0 = args > 0 ? event->args[0] : 0;
 	record.syscall.arg1 = args > 1 ? event->args[1] : 0;
 	record.syscall.arg2 = args > 2 ? event->args[2] : 0;
-	record.syscall.gc_ns = event->gc_ns;
-	record.syscall.flags = event->flags;
-	record.syscall.quality = stack.quality;
-	record.syscall.stands = event->stands;
-	record.syscall.fiber = in->header->fiber;
-	return profile_writer_put(store->writer, &record);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* --- waits ------------------------------------------------------------------------------ */
@@ -135,7 +109,7 @@ int store_leave(struct store *store, const struct incoming *in)
 int store_wait(struct store *store, const struct incoming *in)
 {
 	const struct event_wait *event = (const void *)in->header;
-	struct record record = RECORD_OF(wait, in);
+	struct record record = {0};
 	struct stack_base base = {.provider = in->header->provider};
 	struct departure left = {0}, *last;
 	struct stored_stack stack;
@@ -149,15 +123,10 @@ int store_wait(struct store *store, const struct incoming *in)
 		left = *last;
 	base.below = left.stack;
 	err = store_put_stack_on(store, in, &base, &event->stack, &stack);
+	err = err ? err : store_fill(store, in, &record);
 	if (err)
 		return err;
-	record.wait.time = event->ended;
-	record.wait.duration = event->duration;
-	record.wait.reason = event->reason;
-	record.wait.number = event->number;
 	record.wait.flags = event->flags & (WAIT_IN_CALL | WAIT_COMPAT | WAIT_OPEN);
-	record.wait.held = event->held;
-	record.wait.held_ns = event->held_ns;
 	record.wait.stack = stack.id;
 	record.wait.quality = stack.quality | left.quality;
 	if (event->reason == WAIT_CALL && event->queued <= event->duration)
@@ -166,47 +135,6 @@ int store_wait(struct store *store, const struct incoming *in)
 		record.wait.waker = processes_thread_known(store->processes, event->waker_process,
 							   event->waker);
 	record.wait.fiber = left.time ? left.fiber : in->header->fiber;
-	return profile_writer_put(store->writer, &record);
-}
-
-int store_fault(struct store *store, const struct incoming *in)
-{
-	const struct event_fault *event = (const void *)in->header;
-	struct record record = RECORD_OF(fault, in);
-	struct stored_stack stack;
-	int err = store_put_stack(store, in, &event->stack, &stack);
-
-	if (err)
-		return err;
-	record.fault.address = event->address;
-	record.fault.minor = event->minor;
-	record.fault.major = event->major;
-	record.fault.stack = stack.id;
-	record.fault.quality = stack.quality;
-	return profile_writer_put(store->writer, &record);
-}
-
-int store_usage(struct store *store, const struct incoming *in)
-{
-	const struct event_usage *event = (const void *)in->header;
-	struct record record = RECORD_OF(usage, in);
-
-	record.usage.minor_faults = event->minor_faults;
-	record.usage.major_faults = event->major_faults;
-	record.usage.flags = event->flags;
-	record.usage.call_waits = event->waits[WAIT_CALL];
-	record.usage.call_ns = event->wait_ns[WAIT_CALL];
-	record.usage.call_max = event->wait_max[WAIT_CALL];
-	record.usage.fault_waits = event->waits[WAIT_FAULT];
-	record.usage.fault_ns = event->wait_ns[WAIT_FAULT];
-	record.usage.fault_max = event->wait_max[WAIT_FAULT];
-	record.usage.preempted_waits = event->waits[WAIT_PREEMPTED];
-	record.usage.preempted_ns = event->wait_ns[WAIT_PREEMPTED];
-	record.usage.preempted_max = event->wait_max[WAIT_PREEMPTED];
-	record.usage.stopped_waits = event->waits[WAIT_STOPPED];
-	record.usage.stopped_ns = event->wait_ns[WAIT_STOPPED];
-	record.usage.stopped_max = event->wait_max[WAIT_STOPPED];
-	record.usage.queued_ns = event->queued;
 	return profile_writer_put(store->writer, &record);
 }
 
@@ -230,8 +158,9 @@ static struct process *child_process(struct store *store, const struct incoming 
 int store_fork(struct store *store, const struct incoming *in)
 {
 	const struct event_fork *event = (const void *)in->header;
-	struct record record = RECORD_OF(fork, in);
+	struct record record = {0};
 	struct process *child;
+	int err;
 
 	if (!event->child_process || (event->kind != FORK_THREAD && event->kind != FORK_PROCESS))
 		return -EBADMSG;
@@ -240,10 +169,12 @@ int store_fork(struct store *store, const struct incoming *in)
 	child = child_process(store, in);
 	if (!child)
 		return -ENOMEM;
+	err = store_fill(store, in, &record);
 	record.fork.child = processes_thread_begins(store->processes, child, event->child_tid,
 						    event->child_ns_tid);
-	record.fork.kind = event->kind;
-	return record.fork.child ? profile_writer_put(store->writer, &record) : -ENOMEM;
+	if (!record.fork.child)
+		err = -ENOMEM;
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* The latest are kept: those before them started them. */
@@ -270,7 +201,7 @@ static void note_program(struct store *store, struct bytes path)
 int store_exec(struct store *store, const struct incoming *in)
 {
 	const struct event_exec *event = (const void *)in->header;
-	struct record record = RECORD_OF(exec, in);
+	struct record record = {0};
 	struct bytes tail = in->tail, path;
 	int err = store_take_text(&tail, event->name_size, PATH_BYTES_MAX, &path);
 
@@ -289,8 +220,9 @@ int store_exec(struct store *store, const struct incoming *in)
 	if (event->old_tid != in->header->tid)
 		processes_thread_ended(store->processes, in->process, event->old_tid);
 	note_program(store, path);
+	err = store_fill(store, in, &record);
 	record.exec.path = store_put_string(store, path);
-	return profile_writer_put(store->writer, &record);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* Formats the command line as one line, or the title written over it. Returns the length. */
@@ -311,50 +243,46 @@ static size_t title_text(const struct event_title *event, char text[sizeof(event
 int store_title(struct store *store, const struct incoming *in)
 {
 	const struct event_title *event = (const void *)in->header;
-	struct record record = RECORD_OF(title, in);
+	struct record record = {0};
 	char text[sizeof(event->text)];
 	struct bytes title = {text, title_text(event, text)};
+	int err = store_fill(store, in, &record);
 
 	record.title.text = store_put_string(store, title);
 	if (!title.size || record.title.text == in->process->title)
 		return 0;
 	in->process->title = record.title.text;
-	return profile_writer_put(store->writer, &record);
-}
-
-int store_oom(struct store *store, const struct incoming *in)
-{
-	const struct record record = RECORD_OF(oom, in);
-
-	return profile_writer_put(store->writer, &record);
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 int store_exit(struct store *store, const struct incoming *in)
 {
 	const struct event_exit *event = (const void *)in->header;
-	struct record record = RECORD_OF(exit, in);
 	int err = event->last ? store_check_agent(store, in->process, in->header->time, true) : 0;
 
 	processes_thread_ended(store->processes, in->process, in->header->tid);
 	if (event->last) {
 		live_objects_forget(store->live, in->process->id);
 		followed_forget(store->followed, in->process->id);
-	}
-	if (event->last)
 		process_over(in->process, in->header->time);
-	record.exit.status = event->status;
-	record.exit.last = event->last;
-	return err ? err : profile_writer_put(store->writer, &record);
+	}
+	return err ? err : store_copied(store, in);
 }
 
-#define COMM_BYTES 16 /* in the kernel, with the final zero */
-
-static int put_comm(struct store *store, const struct incoming *in, const char name[COMM_BYTES])
+/* `name` is a string. */
+static int put_comm(struct store *store, const struct incoming *in, uint64_t name)
 {
-	struct record record = RECORD_OF(comm, in);
+	const struct record record = {
+		.kind = RECORD_comm,
+		.comm = {.time = in->header->time, .thread = in->thread, .name = name},
+	};
 
-	record.comm.name = store_put_string(store, (struct bytes){name, strnlen(name, COMM_BYTES)});
 	return profile_writer_put(store->writer, &record);
+}
+
+static uint64_t comm_string(struct store *store, const char name[COMM_BYTES])
+{
+	return store_put_string(store, (struct bytes){name, strnlen(name, COMM_BYTES)});
 }
 
 static struct long_name *long_name_of(struct store *store, const struct incoming *in)
@@ -378,21 +306,21 @@ int store_thread_name(struct store *store, const struct incoming *in)
 
 int store_comm(struct store *store, const struct incoming *in)
 {
+	const struct event_comm *event = (const void *)in->header;
 	struct long_name *longer = long_name_of(store, in);
-	struct record record = RECORD_OF(comm, in);
+	uint64_t name = longer->thread == in->thread ? longer->name : 0;
 
-	if (longer->thread != in->thread || !longer->name)
-		return put_comm(store, in,
-				((const struct event_comm *)(const void *)in->header)->name);
-	record.comm.name = longer->name;
-	longer->name = 0;
-	return profile_writer_put(store->writer, &record);
+	if (name)
+		longer->name = 0;
+	return put_comm(store, in, name ? name : comm_string(store, event->name));
 }
 
 /* An existing thread: identify() has added it, with its pids. */
 int store_task(struct store *store, const struct incoming *in)
 {
-	return put_comm(store, in, ((const struct event_task *)(const void *)in->header)->name);
+	const struct event_task *event = (const void *)in->header;
+
+	return put_comm(store, in, comm_string(store, event->name));
 }
 
 /* --- mappings ---------------------------------------------------------------------------- */
@@ -459,7 +387,7 @@ static int mmap_module(struct store *store, const struct incoming *in, struct ma
 int store_mmap(struct store *store, const struct incoming *in)
 {
 	const struct event_mmap *event = (const void *)in->header;
-	struct record record = {.kind = RECORD_mmap};
+	struct record record = {0};
 	struct mapping mapping = {
 		.start = event->address,
 		.end = event->address + event->length,
@@ -483,11 +411,9 @@ int store_mmap(struct store *store, const struct incoming *in)
 	in->process->changes++;
 	if (err || !mapping.module)
 		return err;
-	record.mmap.time = in->header->time;
-	record.mmap.process = in->process->id;
+	err = store_fill(store, in, &record);
 	record.mmap.module = mapping.module;
 	record.mmap.address = store->denied ? 0 : event->address;
-	record.mmap.length = event->length;
 	record.mmap.offset = mapping.offset;
-	return profile_writer_put(store->writer, &record);
+	return err ? err : profile_writer_put(store->writer, &record);
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* event_info.c: the tables that describe every event and its fields, made from events.def. */
+#include "event_info.h"
+
+#define MEMBER(event, member) (((const struct event_##event *)0)->member)
+#define OFFSET_IN(event, to)  offsetof(struct record, event.to)
+#define WHERE(event, member)  offsetof(struct event_##event, member), sizeof(MEMBER(event, member))
+
+#define PLAIN(event, member)            {#member, CONVERT_NOT, WHERE(event, member), 0},
+#define BECOMES(how, event, member, to) {#member, how, WHERE(event, member), OFFSET_IN(event, to)},
+
+/* fields_alloc[], fields_fate[] ... */
+#define EVENT(code, name, stream, record, stored, traits, doc) \
+	static const struct event_field fields_##name[] = {
+#define FIELD(event, type, field)        PLAIN(event, field)
+#define ARRAY(event, type, field, count) PLAIN(event, field)
+#define ENTRIES(event, type, field) \
+	{#field, CONVERT_NOT, offsetof(struct event_##event, field), 0, 0},
+#define SAME(event, type, field)     BECOMES(CONVERT_SAME, event, field, field)
+#define AS(event, type, field, to)   BECOMES(CONVERT_SAME, event, field, to)
+#define PART(event, member, to)      BECOMES(CONVERT_SAME, event, member, to)
+#define GIVEN(event, what, to)       {#what, CONVERT_##what, 0, 0, OFFSET_IN(event, to)},
+#define SPAN(event, field, to)       BECOMES(CONVERT_SPAN, event, field, to)
+#define HEAP(event, field)           BECOMES(CONVERT_HEAP, event, field, field)
+#define GC_NAME(event, type, field)  BECOMES(CONVERT_GC_NAME, event, field, field)
+#define TEXT(event, type, field, to) BECOMES(CONVERT_TEXT, event, field, to)
+#define END_EVENT(name) \
+	}               \
+	;
+#include "../../../bpf/events.def"
+
+static const struct event_info infos[] = {
+#define EVENT(code, name, stream, record, stored, traits, doc) \
+	[code] = {#name,                                       \
+		  STREAM_##stream,                             \
+		  RECORD_##record,                             \
+		  traits,                                      \
+		  sizeof(struct event_##name),                 \
+		  fields_##name,                               \
+		  sizeof(fields_##name) / sizeof(fields_##name[0])},
+#include "../../../bpf/events.def"
+};
+
+const struct event_info *event_info(unsigned code)
+{
+	return code < sizeof(infos) / sizeof(infos[0]) && infos[code].name ? &infos[code] : NULL;
+}

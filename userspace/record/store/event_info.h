@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* event_info.h: describes every event and its fields, from events.def. */
+#ifndef GCPROF_EVENT_INFO_H
+#define GCPROF_EVENT_INFO_H
+
+#include <stddef.h>
+
+#include "../../../bpf/events.h"
+#include "../../profile/record.h"
+
+/* How a field becomes one of the record. */
+enum event_conversion {
+	CONVERT_NOT,
+	CONVERT_SAME,
+	CONVERT_SPAN,
+	CONVERT_HEAP,
+	CONVERT_GC_NAME,
+	CONVERT_TEXT,
+	/* What is given: no field of the event. */
+	CONVERT_THREAD,
+	CONVERT_PROCESS,
+	CONVERT_STACK,
+	CONVERT_QUALITY,
+};
+
+struct event_field {
+	const char *name; /* of the field, or of a member of it */
+	enum event_conversion how;
+	size_t offset, size; /* in the event */
+	size_t to;           /* offset in struct record */
+};
+
+struct event_info {
+	const char *name;
+	enum stream stream;
+	enum record_kind record; /* RECORD_none: it becomes none */
+	unsigned traits;         /* enum event_trait */
+	size_t size;             /* of the fixed part */
+	const struct event_field *fields;
+	size_t n_fields;
+};
+
+/* NULL for an unknown code. */
+const struct event_info *event_info(unsigned code);
+
+#endif
