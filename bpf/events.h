@@ -27,7 +27,7 @@
 #include "wait_events.h"
 
 enum stream {
-#define STREAM(code, name, string, doc) STREAM_##name = code,
+#define STREAM(code, name, string, option, doc) STREAM_##name = code,
 #include "streams.def"
 #undef STREAM
 	STREAM_END

@@ -72,8 +72,7 @@ static bool is_tried(const struct trial *trial, int stream)
 {
 	const struct stream_state *state = &trial->streams[stream];
 
-	return stream_name(stream) &&
-	       (state->attached || strncmp(state->why_not, "not asked for", 13) != 0);
+	return stream_name(stream) && state->why != WHY_UNASKED;
 }
 
 /* --- text -------------------------------------------------------------------- */

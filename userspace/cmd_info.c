@@ -237,7 +237,7 @@ static void put_streams(const struct summary *summary)
 			       plural(stream->events, "[|s]").text);
 		} else {
 			printf("not recorded: ");
-			put_text(stream->why_not);
+			put_text(stream_why_not(i, stream->why, stream->why_not));
 			putchar('\n');
 		}
 	}
@@ -447,7 +447,7 @@ static void json_streams(const struct summary *summary)
 		if (stream->attached)
 			printf("null");
 		else
-			json_string(stream->why_not);
+			json_string(stream_why_not(i, stream->why, stream->why_not));
 		printf(",\"events\":%" PRIu64 "}", stream->events);
 	}
 	putchar('}');

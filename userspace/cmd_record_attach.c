@@ -335,7 +335,7 @@ int recording_attach(struct recording *recording)
 	describe_targets(recording, few, sizeof(few));
 	snprintf(none, sizeof(none), "%s in what %s has mapped", recording_no_runtime(recording),
 		 recording->options.system ? "any process" : few);
-	session_probes_attached(recording->session, none);
+	session_probes_attached(recording->session, WHY_NO_RUNTIME, none);
 	code = open_profile(recording, targets);
 	if (!code && recording->running.count && facts_put_target(recording->writer, targets))
 		code = recording_fail_errno(recording_output(recording), -EIO);

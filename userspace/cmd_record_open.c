@@ -299,6 +299,7 @@ static void describe_none(const struct recording *recording, const char *names, 
 static void attach_probes(struct recording *recording, struct library_search *libraries)
 {
 	struct probe_search search = {.recording = recording, .copies = libraries->copies};
+	enum stream_why why = WHY_TEXT;
 	char why_not[256];
 
 	recording_leave_libraries(libraries, search_file, &search);
@@ -308,24 +309,27 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	if (recording->agent.fd > 0 && agent_is_mapped(recording->options.agent_kind) &&
 	    !libraries->emulated)
 		search_file(&search, recording->agent.path, recording->agent.fd);
-	if (search.failed)
+	if (search.failed) {
+		why = WHY_REFUSED;
 		snprintf(why_not, sizeof(why_not),
 			 "the probes of %s or its libraries could not be attached",
 			 path_base(recording->command));
-	else if (search.copied)
+	} else if (search.copied) {
 		snprintf(why_not, sizeof(why_not),
 			 "%s is recorded without probes: it copies its code, and the copy would "
 			 "contain breakpoints",
 			 path_base(recording->command));
-	else if (search.none[0])
+	} else if (search.none[0]) {
 		snprintf(why_not, sizeof(why_not), "%s", search.none);
-	else if (search.probed)
+	} else if (search.probed) {
 		snprintf(why_not, sizeof(why_not), "%s has gcprof's probes, but none for this",
 			 path_base(recording->command));
-	else
+	} else {
+		why = WHY_NO_RUNTIME;
 		describe_none(recording, path_base(recording->command), 1, why_not,
 			      sizeof(why_not));
-	session_probes_attached(recording->session, why_not);
+	}
+	session_probes_attached(recording->session, why, why_not);
 }
 
 int recording_put_none(struct recording *recording)
@@ -334,13 +338,12 @@ int recording_put_none(struct recording *recording)
 	const struct stream_state *gc = session_stream(recording->session, STREAM_GC);
 	char names[PROGRAMS_TEXT], why_not[256];
 	size_t count = store_programs(recording->store, names, sizeof(names));
-	const char *none = recording_no_runtime(recording);
 
 	if (alloc->attached || gc->attached)
 		return 0;
-	if (recording->target && count && !strncmp(alloc->why_not, none, strlen(none))) {
+	if (recording->target && count && alloc->why == WHY_NO_RUNTIME) {
 		describe_none(recording, names, count, why_not, sizeof(why_not));
-		if (session_probes_attached(recording->session, why_not))
+		if (session_probes_attached(recording->session, WHY_NO_RUNTIME, why_not))
 			return facts_put_streams(recording->writer, recording->session);
 	}
 	return 0;
@@ -354,8 +357,7 @@ void recording_warn_streams(const struct recording *recording)
 
 		/* Those not asked for are no surprise; missing probes were reported already. */
 		if (!stream_name(stream) || state->attached ||
-		    stream == STREAM_ALLOC || stream == STREAM_GC ||
-		    strncmp(state->why_not, "not asked for", 13) == 0)
+		    stream == STREAM_ALLOC || stream == STREAM_GC || state->why == WHY_UNASKED)
 			continue;
 		log_warning("stream %s is not recorded: %s", stream_name(stream),
 			    state->why_not);

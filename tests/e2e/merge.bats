@@ -192,6 +192,17 @@ in_span() { # KIND|KIND... FILE
 		. > 0.99 and . < 1.01" >/dev/null
 }
 
+@test "a stream that was not asked for: by its option, and in a merged profile by the file that lacks it" {
+	need_root
+	record -F 0 --off-cpu -o waits.data -- true
+	record -F 0 -o plain.data -- true
+	"$GCPROF" report plain.data | grep 'not enabled: cpu (-F 0), sched (--off-cpu), fault (--faults)'
+	"$GCPROF" info plain.data | grep 'cpu *not recorded: not asked for: -F 0'
+	"$GCPROF" merge -o both.data waits.data plain.data
+	holds '.streams.sched | .attached and .partly == "not in plain.data: not asked for: --off-cpu"' both.data
+	"$GCPROF" report both.data | grep 'not enabled: cpu (-F 0), fault (--faults)'
+}
+
 @test "invalid inputs have a message, and readable parts are merged" {
 	need_root
 	record --rotate 300ms -- "$WORKLOADS/churn" --seconds 2

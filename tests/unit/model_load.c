@@ -307,6 +307,41 @@ TEST(threads_streams_and_losses_have_their_rows)
 	synthetic_free(&synthetic);
 }
 
+/* Every stream alike, though the options read differently. */
+TEST(streams_that_were_not_asked_for_name_their_option)
+{
+	static const char *const options[STREAM_END] = {
+		[STREAM_CPU] = "-F 0",
+		[STREAM_SYSCALL] = "--syscalls off",
+		[STREAM_SCHED] = "--off-cpu",
+		[STREAM_FAULT] = "--faults",
+	};
+	struct synthetic synthetic;
+	struct model *model;
+	char text[64];
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1000);
+	for (uint64_t i = 1; i < STREAM_END; i++)
+		PUT(&synthetic, stream, .stream = i, .name = bytes_of(stream_name(i)),
+		    .attached = i == STREAM_ALLOC, .why = i > STREAM_GC ? WHY_UNASKED : WHY_TEXT,
+		    .why_not = bytes_of(i == STREAM_GC ? "not asked for: a text" : ""));
+	synthetic_end(&synthetic, 4000);
+	model = synthetic_model(&synthetic);
+	CHECK(!model->streams[STREAM_ALLOC - 1].option &&
+	      !model->streams[STREAM_ALLOC - 1].why_not);
+	CHECK(!model->streams[STREAM_GC - 1].option);
+	for (size_t i = 0; i < STREAM_END; i++) {
+		if (!options[i])
+			continue;
+		snprintf(text, sizeof(text), "not asked for: %s", options[i]);
+		CHECK_STR(model->streams[i - 1].option, options[i]);
+		CHECK_STR(model->streams[i - 1].why_not, text);
+	}
+	model_free(model);
+	synthetic_free(&synthetic);
+}
+
 TEST(totals_read_after_the_end_do_not_prolong_the_run)
 {
 	struct synthetic synthetic;

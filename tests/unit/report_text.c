@@ -166,7 +166,7 @@ TEST(it_says_what_there_is)
 		"build/workloads/indexer /usr/share/doc\n",
 		"exit status 0",
 		"somewhere-else",
-		"not recorded: sched (not asked for)",
+		"not enabled: sched (--off-cpu)",
 		"40 collection pauses",
 		"timer 999 Hz; an allocation sample every 512 KiB",
 		"gc_minor_collect",

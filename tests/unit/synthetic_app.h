@@ -31,7 +31,7 @@ static inline void app_head(struct app *app)
 	    .after = app->time + 100);
 	for (uint64_t i = 0; i < APP_STREAMS; i++)
 		PUT(synthetic, stream, .stream = i + 1, .name = bytes_of(names[i]),
-		    .attached = i != 4, .why_not = bytes_of(i == 4 ? "not asked for" : ""));
+		    .attached = i != 4, .why = i == 4 ? WHY_UNASKED : WHY_TEXT);
 	PUT(synthetic, process, .id = 1, .pid = 4711, .time = app->time);
 	for (uint64_t i = 1; i <= 3; i++)
 		PUT(synthetic, thread, .id = i, .process = 1, .tid = 4710 + i);

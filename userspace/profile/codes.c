@@ -7,26 +7,46 @@
 
 #define NAME_OF(names, code) ((code) < sizeof(names) / sizeof((names)[0]) ? (names)[code] : NULL)
 
-const char *stream_name(unsigned stream)
-{
-	static const char *const names[] = {
-#define STREAM(code, name, string, doc) [code] = string,
+#define UNASKED "not asked for: "
+
+static const char *const stream_names[] = {
+#define STREAM(code, name, string, option, doc) [code] = string,
 #include "../../bpf/streams.def"
 #undef STREAM
-	};
+};
 
-	return NAME_OF(names, stream);
+static const char *const unasked_texts[] = {
+#define STREAM(code, name, string, option, doc) [code] = UNASKED option,
+#include "../../bpf/streams.def"
+#undef STREAM
+};
+
+const char *stream_name(uint64_t stream)
+{
+	return NAME_OF(stream_names, stream);
 }
 
-const char *stream_meaning(unsigned stream)
+const char *stream_why_not(uint64_t stream, uint64_t why, const char *why_not)
+{
+	const char *text = NAME_OF(unasked_texts, stream);
+
+	return why == WHY_UNASKED && text ? text : why_not;
+}
+
+const char *stream_meaning(uint64_t stream)
 {
 	static const char *const meanings[] = {
-#define STREAM(code, name, string, doc) [code] = doc,
+#define STREAM(code, name, string, option, doc) [code] = doc,
 #include "../../bpf/streams.def"
 #undef STREAM
 	};
 
 	return NAME_OF(meanings, stream);
+}
+
+const char *stream_option(uint64_t stream)
+{
+	return stream_why_not(stream, WHY_UNASKED, UNASKED) + sizeof(UNASKED) - 1;
 }
 
 const char *severity_name(uint64_t severity)

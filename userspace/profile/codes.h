@@ -23,9 +23,24 @@ enum end_reason {
 /* runtime.unsampled */
 enum { RUNTIME_UNSAMPLED = 1, RUNTIME_NO_SAMPLER = 2 };
 
-/* "alloc", and what that stream records; NULL: there is none with this code. */
-const char *stream_name(unsigned stream);
-const char *stream_meaning(unsigned stream);
+/* stream.why */
+enum stream_why {
+	WHY_TEXT = 0,    /* recorded, or only why_not says why it is not */
+	WHY_UNASKED = 1, /* its option was not given */
+	WHY_REFUSED = 2, /* the kernel refused what it needs; why_not says what */
+	WHY_NO_RUNTIME =
+		3, /* no program that was found has probes or a supported runtime; likewise */
+};
+
+/* "cpu", and what that stream records; NULL: no such stream. */
+const char *stream_name(uint64_t stream);
+const char *stream_meaning(uint64_t stream);
+
+/* The option whose absence or presence was WHY_UNASKED. */
+const char *stream_option(uint64_t stream);
+
+/* The sentence of a stream's record, `why_not` being the text in it. */
+const char *stream_why_not(uint64_t stream, uint64_t why, const char *why_not);
 
 /* A word for programs to parse: lost, cut, held, gap; unknown for any other number. */
 const char *severity_name(uint64_t severity);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codes.h"
 #include "join_parts.h"
 
 enum {
@@ -178,15 +179,18 @@ static int put_stream(struct join *join, size_t number)
 			continue;
 		record.stream.name = text(stream->name);
 		record.stream.attached |= stream->attached;
-		if (!stream->attached && !*why)
+		if (!stream->attached && !record.stream.why && !*why) {
+			record.stream.why = stream->why;
 			snprintf(why, sizeof(why), "%s", stream->why_not);
+		}
 	}
 	for (size_t i = 0; record.stream.attached && i < join->n_inputs; i++) {
 		const struct summary_stream *stream = &join->inputs[i].summary.streams[number];
 
 		if (stream->known && !stream->attached) {
+			record.stream.why = WHY_TEXT;
 			snprintf(why, sizeof(why), "not in %s: %s", join->inputs[i].path,
-				 stream->why_not);
+				 stream_why_not(number, stream->why, stream->why_not));
 			break;
 		}
 	}

@@ -69,6 +69,7 @@ static int add_stream(struct summary *summary, const struct record_stream *recor
 	stream = &summary->streams[record->stream];
 	stream->known = true;
 	stream->attached = record->attached != 0;
+	stream->why = record->why;
 	err = set(&stream->name, record->name);
 	return err ? err : set(&stream->why_not, record->why_not);
 }

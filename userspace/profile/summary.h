@@ -26,8 +26,9 @@ struct summary_source {
 struct summary_stream {
 	bool known;
 	bool attached;
+	uint64_t why; /* enum stream_why */
 	char *name;
-	char *why_not;
+	char *why_not;   /* see stream_why_not() */
 	uint64_t events; /* number of records of the stream's own kinds */
 };
 

@@ -195,18 +195,9 @@ static void print_runtimes(const struct section *section)
 	}
 }
 
-#define UNASKED "not asked for: "
-
-/* True if a stream is missing for a reason other than not having been requested. */
 static bool is_missing(const struct model_stream *stream)
 {
-	return !stream->attached && stream->why_not &&
-	       strncmp(stream->why_not, UNASKED, strlen(UNASKED)) != 0;
-}
-
-static bool is_unasked(const struct model_stream *stream)
-{
-	return !stream->attached && stream->why_not && !is_missing(stream);
+	return !stream->attached && stream->why_not && !stream->option;
 }
 
 /* "not enabled: sched (--off-cpu), fault (--faults)" */
@@ -217,10 +208,10 @@ static void print_unasked_streams(const struct section *section)
 	size_t used = 0;
 
 	for (size_t i = 0; i < section->model->n_streams; i++)
-		if (is_unasked(&streams[i]) && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%.40s)",
+		if (streams[i].option && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
 						 used ? ", " : "", streams[i].name,
-						 streams[i].why_not + strlen(UNASKED));
+						 streams[i].option);
 	if (used)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "not enabled: %s", text);
 }

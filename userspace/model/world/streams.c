@@ -20,6 +20,7 @@ int streams_stream(struct streams *streams, struct arena *arena, const struct re
 	stream = &streams->streams[record->stream];
 	stream->reported = true;
 	stream->attached = record->attached;
+	stream->why = record->why;
 	stream->why_not = name_clean(arena, record->why_not);
 	return stream->why_not ? 0 : -ENOMEM;
 }
@@ -61,6 +62,8 @@ static void add_streams(const struct streams *streams, struct model *model)
 		reported |= streams->streams[code].reported;
 	for (unsigned code = 1; code < STREAM_END; code++) {
 		const struct stream_state *state = &streams->streams[code];
+		const char *why_not =
+			stream_why_not(code, state->attached ? 0 : state->why, state->why_not);
 		struct model_stream *row;
 
 		if (!stream_name(code))
@@ -69,10 +72,12 @@ static void add_streams(const struct streams *streams, struct model *model)
 		row->name = stream_name(code);
 		/* A truncated profile may lack the stream record; then events decide. */
 		row->attached = state->reported ? state->attached : state->events > 0;
-		if (row->attached && state->reported && *state->why_not)
-			row->partly = state->why_not;
-		else if (!row->attached && state->reported && *state->why_not)
-			row->why_not = state->why_not;
+		if (!row->attached && state->why == WHY_UNASKED)
+			row->option = stream_option(code);
+		if (row->attached && state->reported && *why_not)
+			row->partly = why_not;
+		else if (!row->attached && state->reported && *why_not)
+			row->why_not = why_not;
 		else if (!row->attached)
 			row->why_not = reported ? "unknown to the gcprof that recorded this"
 						: "the recording ended before it could begin";

@@ -11,6 +11,7 @@
 
 struct stream_state {
 	const char *why_not;
+	uint64_t why;            /* enum stream_why */
 	bool reported, attached; /* from a stream record */
 	uint64_t events;
 };

@@ -365,7 +365,7 @@ static int drain_streams(struct drain *drain)
 	if (!drain->arrival.attached)
 		return 0;
 	drain->arrival.attached = false;
-	if (!session_probes_attached(drain->parts.session,
+	if (!session_probes_attached(drain->parts.session, WHY_TEXT,
 				     none[0] ? none : "it has gcprof's probes, but none for this"))
 		return 0;
 	return facts_put_streams(drain->parts.writer, drain->parts.session);

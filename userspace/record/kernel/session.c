@@ -20,18 +20,25 @@
 #define SEARCHES_MAX 8 /* programs that fork without end would otherwise keep it busy */
 #define SECOND_NS    UINT64_C(1000000000)
 
-static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static void stream_refuse(struct session *session, enum stream stream, enum stream_why why,
+			  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void stream_refuse(struct session *session, enum stream stream, const char *format, ...)
+static void stream_refuse(struct session *session, enum stream stream, enum stream_why why,
+			  const char *format, ...)
 {
 	struct stream_state *state = &session->streams[stream];
 	va_list arguments;
 
 	va_start(arguments, format);
 	state->attached = false;
+	state->why = why;
 	vsnprintf(state->why_not, sizeof(state->why_not), format, arguments);
 	va_end(arguments);
+}
+
+static void stream_unasked(struct session *session, enum stream stream)
+{
+	session->streams[stream] = (struct stream_state){.why = WHY_UNASKED};
 }
 
 /* Runs an iterator once over all threads of this pid namespace. */
@@ -300,12 +307,12 @@ static void attach_calls(struct session *session, const struct record_options *o
 	session->streams[STREAM_SYSCALL].attached = !err;
 	session->streams[STREAM_SCHED].attached = !err;
 	for (int i = 0; err && i < 2; i++)
-		stream_refuse(session, i ? STREAM_SCHED : STREAM_SYSCALL,
+		stream_refuse(session, i ? STREAM_SCHED : STREAM_SYSCALL, WHY_REFUSED,
 			      "the tracepoints cannot be attached: %s", strerror(-err));
 	if (options->syscall_mode == SYSCALLS_OFF)
-		stream_refuse(session, STREAM_SYSCALL, "not asked for: --syscalls off");
+		stream_unasked(session, STREAM_SYSCALL);
 	if (!options->off_cpu)
-		stream_refuse(session, STREAM_SCHED, "not asked for: --off-cpu");
+		stream_unasked(session, STREAM_SCHED);
 }
 
 /* Starts the timers, and the reporting of CPU time that they divide. */
@@ -330,15 +337,15 @@ static void attach_timers(struct session *session, uint64_t frequency)
 	int err;
 
 	if (!frequency) {
-		stream_refuse(session, STREAM_CPU, "not asked for (-F 0)");
+		stream_unasked(session, STREAM_CPU);
 		return;
 	}
 	err = start_timers(session, frequency);
 	session->streams[STREAM_CPU].attached = !err;
 	session->frequency = err ? 0 : frequency;
 	if (err)
-		stream_refuse(session, STREAM_CPU, "timers cannot be started on every CPU: %s",
-			      strerror(-err));
+		stream_refuse(session, STREAM_CPU, WHY_REFUSED,
+			      "timers cannot be started on every CPU: %s", strerror(-err));
 }
 
 /* Faults are counted once handled, separately with and without I/O. */
@@ -349,7 +356,7 @@ static void attach_faults(struct session *session, bool wanted)
 	int err = 0;
 
 	if (!wanted) {
-		stream_refuse(session, STREAM_FAULT, "not asked for: --faults");
+		stream_unasked(session, STREAM_FAULT);
 		return;
 	}
 	for (size_t i = 0; !err && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -364,7 +371,7 @@ static void attach_faults(struct session *session, bool wanted)
 	}
 	session->streams[STREAM_FAULT].attached = !err;
 	if (err)
-		stream_refuse(session, STREAM_FAULT,
+		stream_refuse(session, STREAM_FAULT, WHY_REFUSED,
 			      "page faults cannot be watched on every CPU: %s", strerror(-err));
 }
 
@@ -387,29 +394,29 @@ struct attach *session_probes(struct session *session)
 }
 
 static bool stream_update(struct session *session, enum stream stream, bool attached,
-			  const char *why_not)
+			  enum stream_why why, const char *why_not)
 {
 	struct stream_state before = session->streams[stream];
 
 	if (attached)
 		session->streams[stream] = (struct stream_state){.attached = true};
 	else
-		stream_refuse(session, stream, "%s", why_not);
+		stream_refuse(session, stream, why, "%s", why_not);
 	return before.attached != attached ||
 	       strcmp(before.why_not, session->streams[stream].why_not) != 0;
 }
 
-bool session_probes_attached(struct session *session, const char *why_not)
+bool session_probes_attached(struct session *session, enum stream_why why, const char *why_not)
 {
 	const struct attach *probes = session->probes;
 	bool changed;
 
-	changed = stream_update(session, STREAM_ALLOC, attach_sites(probes, PROBE_sample) > 0,
+	changed = stream_update(session, STREAM_ALLOC, attach_sites(probes, PROBE_sample) > 0, why,
 				why_not);
 	changed |= stream_update(session, STREAM_GC,
 				 attach_sites(probes, PROBE_gc_begin) > 0 &&
 					 attach_sites(probes, PROBE_gc_end) > 0,
-				 why_not);
+				 why, why_not);
 	return changed;
 }
 

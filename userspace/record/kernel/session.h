@@ -11,6 +11,7 @@
 #include "../../../bpf/events.h"
 #include "attach.h"
 #include "own_code.h"
+#include "../../profile/codes.h"
 #include "../machine/options.h"
 #include "setup.h"
 #include "unwind_maps.h"
@@ -29,7 +30,8 @@ struct call_tracing {
 
 struct stream_state {
 	bool attached;
-	char why_not[256]; /* if not on: a sentence */
+	enum stream_why why;
+	char why_not[256]; /* see stream_why_not() */
 };
 
 /* Loads the BPF object for these options. Attaches nothing yet. */
@@ -67,8 +69,9 @@ int session_attach(struct session *session, const struct record_options *options
 /* Attaches probes file by file; owned by the session. */
 struct attach *session_probes(struct session *session);
 
-/* Updates the states of the alloc and gc streams; true if one changed. */
-bool session_probes_attached(struct session *session, const char *why_not);
+/* Updates the states of the alloc and gc streams, and why they are not recorded if so; true if one
+ * changed. */
+bool session_probes_attached(struct session *session, enum stream_why why, const char *why_not);
 
 const struct stream_state *session_stream(const struct session *session, enum stream stream);
 

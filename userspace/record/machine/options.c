@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../profile/codes.h"
 #include "../../util/options.h"
 #include "options.h"
 

@@ -34,7 +34,6 @@ int overhead_parse(const char *text, double *out);
 /* A time, or a size with unit K, M, G or T; sets the other one to 0. -EINVAL. */
 int span_parse(const char *text, uint64_t *ns, uint64_t *bytes);
 
-
 /* NAME=BYTES: a stream and a power of two from 4096. -EINVAL. */
 int ring_size_parse(const char *text, uint32_t *stream, uint32_t *bytes);
 

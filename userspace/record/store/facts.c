@@ -174,6 +174,7 @@ int facts_put_streams(struct profile_writer *writer, const struct session *sessi
 		record.stream.stream = (uint64_t)stream;
 		record.stream.name = text(stream_name((enum stream)stream));
 		record.stream.attached = state->attached;
+		record.stream.why = state->why;
 		record.stream.why_not = text(state->why_not);
 		err = profile_writer_put(writer, &record);
 	}
