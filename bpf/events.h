@@ -39,6 +39,12 @@ enum loss {
 #undef LOSS
 };
 
+enum unsampled {
+#define UNSAMPLED(code, name, doc) UNSAMPLED_##name = code,
+#include "unsampled.def"
+#undef UNSAMPLED
+};
+
 #define LOSS_KERNEL_MAX 64 /* smaller codes are counted in BPF */
 #define LOSS_MAX        128
 

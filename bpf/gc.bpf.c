@@ -447,7 +447,7 @@ static __always_inline int probe_provider(const struct probe_firing *firing)
 		return 0;
 	event = (struct event_provider *)scratch->data;
 	probe_header(firing, &event->header, EVENT_provider, 0);
-	event->reserved = 0;
+	event->refused = firing->values[2];
 	scratch->size = sizeof(*event);
 	event->name_size = probe_text(scratch, firing->values[0]);
 	event->version_size = probe_text(scratch, firing->values[1]);

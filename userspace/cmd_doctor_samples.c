@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd_doctor.h"
+#include "profile/codes.h"
 #include "record/opener/opener.h"
 #include "record/world/files.h"
 #include "runtimes/runtime.h"
@@ -90,12 +91,12 @@ static bool compute(struct arguments *arguments, const struct probe_place *place
 	return known || !is_variable;
 }
 
-static const char *unreadable(struct arguments *arguments, const struct runtime *runtime,
-			      const struct probe_place *place)
+static enum unsampled unreadable(struct arguments *arguments, const struct runtime *runtime,
+				 const struct probe_place *place)
 {
 	for (size_t i = 0; i < place->count && i < PROBE_ARGUMENTS; i++)
 		if (!compute(arguments, place, i))
-			return NULL;
+			return 0;
 	return runtime->unreadable(arguments->of);
 }
 
@@ -114,7 +115,7 @@ const char *doctor_unreadable(struct opener *opener, const struct file *file,
 		    site->offset - mapping->offset >= mapping->length)
 			continue;
 		arguments.site = mapping->address + (site->offset - mapping->offset);
-		return unreadable(&arguments, runtime, &site->place);
+		return unsampled_why(unreadable(&arguments, runtime, &site->place));
 	}
 	return NULL;
 }

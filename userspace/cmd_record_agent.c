@@ -49,9 +49,6 @@ void recording_expect_agent(struct recording *recording, const struct agent_verd
 	snprintf(agent->name, sizeof(agent->name), "gcprof-%s", agent_name(kind));
 	agent->file = agent_is_mapped(kind) ? agent_file(kind) : NULL;
 	agent->runtime = agent_runtime(kind);
-	agent->why_none = verdict->harmful
-				  ? "the program would not run with the agent, so it was started "
-				    "without it"
-				  : NULL;
+	agent->harmful = verdict->harmful;
 	store_expect_agent(recording->store, agent);
 }

@@ -53,7 +53,8 @@ struct gcprof_name {
 	uint64_t id;
 	uint64_t name; /* address of a zero-terminated UTF-8 string */
 	uint64_t file; /* likewise, a function's source file; 0: none */
-	uint32_t line; /* where the function begins, 0: unknown */
+	uint32_t line; /* where the function begins, 0: unknown; of a provider: enum gcprof_refusal
+			*/
 	uint32_t kind; /* enum gcprof_name_kind */
 };
 

@@ -147,7 +147,8 @@ int gcprof_open(const struct gcprof_options *options, struct gcprof_provider **o
 	provider->collection.phase = GCPROF_PHASE_SCANNING;
 	provider->summary.phase = GCPROF_PHASE_SCANNING;
 	enlist(provider);
-	names_provider(provider->options.name, provider->options.version);
+	names_provider(provider->options.name, provider->options.version,
+		       provider->options.refused);
 	*out = provider;
 	return 0;
 }

@@ -19,7 +19,8 @@ static struct gcprof_names *newest; /* newest chunk; NULL: none so far */
 static uint32_t n_codes;
 static struct gcprof_name **codes;                   /* of functions, by hash; NULL: a free slot */
 static uint32_t n_slots;                             /* a power of two; 0: none so far */
-static const char *provider_name, *provider_version; /* last reported */
+static const char *provider_name, *provider_version; /* last reported, as is the next */
+static uint32_t provider_refused;
 
 static uint64_t address_of(const void *at)
 {
@@ -167,13 +168,14 @@ uint64_t gcprof_type(struct gcprof_provider *provider, const char *name)
 	return type.id;
 }
 
-void names_provider(const char *name, const char *version)
+void names_provider(const char *name, const char *version, uint32_t refused)
 {
-	struct gcprof_name entry = {.kind = GCPROF_NAME_PROVIDER};
+	struct gcprof_name entry = {.line = refused, .kind = GCPROF_NAME_PROVIDER};
 	bool added = false;
 
 	pthread_mutex_lock(&lock);
-	if (name && (!is_same(name, provider_name) || !is_same(version, provider_version))) {
+	if (name && (!is_same(name, provider_name) || !is_same(version, provider_version) ||
+		     refused != provider_refused)) {
 		name = strdup(name);
 		version = version ? strdup(version) : NULL;
 		entry.name = address_of(name);
@@ -183,10 +185,12 @@ void names_provider(const char *name, const char *version)
 	if (added) {
 		provider_name = name;
 		provider_version = version;
+		provider_refused = refused;
 	}
 	pthread_mutex_unlock(&lock);
 	if (added)
-		probe_provider(&(struct probe_provider){.name = name, .version = version});
+		probe_provider(&(struct probe_provider){
+			.name = name, .version = version, .refused = refused});
 }
 
 /* The program's own kinds and reasons of collections: their last names. */

@@ -8,7 +8,7 @@
 struct gcprof_gc_name;
 
 /* Announces a provider, once per name; NULL: it has none. Strings are copied. */
-void names_provider(const char *name, const char *version);
+void names_provider(const char *name, const char *version, uint32_t refused);
 
 /* Announces kinds and reasons of collections, once per name. Strings are copied. -ENOMEM. */
 int names_gc(const struct gcprof_gc_name *names, uint32_t n);

@@ -44,6 +44,6 @@ FIRE(typed, 2, a->sample, a->type)
 FIRE(code, 4, a->code, a->name, a->file, a->line)
 FIRE(period, 3, a->old_period, a->new_period, a->reason)
 FIRE(thread, 3, a->heap, a->anchor, a->event)
-FIRE(provider, 2, a->name, a->version)
+FIRE(provider, 3, a->name, a->version, a->refused)
 
 #endif

@@ -69,6 +69,17 @@ enum gcprof_thread_event {
 	GCPROF_THREAD_ANNOUNCE = 3, /* it was attached before the profiler */
 };
 
+/* Why a provider samples nothing in a process. */
+enum gcprof_refusal {
+	GCPROF_REFUSED_OTHER = 1,          /* for another reason than these */
+	GCPROF_REFUSED_MALLOC = 2,         /* the program has a malloc() of its own */
+	GCPROF_REFUSED_PARTS = 3,          /* it has only parts of an allocator of its own */
+	GCPROF_REFUSED_ALLOCATOR = 4,      /* the runtime was built with another allocator */
+	GCPROF_REFUSED_PYTHONMALLOC = 5,   /* this variable chooses another allocator */
+	GCPROF_REFUSED_DEVELOPMENT = 6,    /* Python's development mode does */
+	GCPROF_REFUSED_PYTHON_VERSION = 7, /* unknown to the agent, or without a global lock */
+};
+
 /* One entry of the array that `fate` points to. */
 struct gcprof_fate {
 	uint64_t sample;      /* the id from the `sample` probe */

@@ -69,8 +69,9 @@ struct gcprof_options {
 				 GCPROF_BATCH=0 */
 	uint32_t always_sample; /* 1: sample even if no profiler is attached (tests) */
 	uint32_t n_gc_names;    /* entries at gc_names */
+	uint32_t refused;       /* enum gcprof_refusal: it samples nothing here; 0: it does */
 	const char *name;       /* name of the runtime or allocator in reports, "cpython" */
-	const char *version;    /* its version, "3.11.2"; "3.11.2: why it samples nothing here" */
+	const char *version;    /* its version, "3.11.2" */
 	const struct gcprof_gc_name *gc_names; /* own kinds and reasons of collections; all heaps
 						  of a runtime share their numbers */
 };

@@ -87,6 +87,7 @@ TEST(names_are_read_in_the_order_in_which_they_were_made)
 	CHECK_EQ(seen.last.kind, GCPROF_NAME_PROVIDER);
 	CHECK_STR(seen.text, "toy");
 	CHECK_STR(seen.file, "1.0");
+	CHECK_EQ(seen.last.line, 0);
 	for (int i = 0; i < 5000; i++) {
 		snprintf(name, sizeof(name), "type %d", i);
 		CHECK_EQ(gcprof_type(provider, name) & 0xfffff, (uint64_t)i + 1);
@@ -103,6 +104,11 @@ TEST(names_are_read_in_the_order_in_which_they_were_made)
 	CHECK_EQ(read_own(&gcprof_control, &seen), 0);
 	CHECK(seen.last.kind == GCPROF_NAME_GC && seen.last.id == GCPROF_GC_NAMES_FIRST);
 	CHECK_STR(seen.text, "stall");
+	gcprof_close(other);
+	options.refused = GCPROF_REFUSED_PARTS;
+	CHECK_EQ(gcprof_open(&options, &other), 0);
+	CHECK_EQ(read_own(&gcprof_control, &seen), 0);
+	CHECK_EQ(seen.last.line, GCPROF_REFUSED_PARTS);
 	gcprof_close(other);
 	/* They outlive their provider, and a name that is too long is cut. */
 	CHECK(gcprof_type(provider, last));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* store_providers.c: tests of the names of providers on their way into a profile. */
 #include "store_rig.h"
+#include "profile/codes.h"
 
 /* `place` is of the file in the events of its probes. */
 static void send_provider(uint32_t process, uint32_t pid, uint8_t place, const char *name,
@@ -162,4 +163,32 @@ TEST(objects_survive_the_collections_of_their_own_heap_and_end_with_it)
 	check_fate(1, 3, GCPROF_PROMOTED, 1);
 	check_fate(2, 3, GCPROF_DIED_OLD, 2);
 	check_fate(3, 2, GCPROF_DIED_YOUNG, 0);
+}
+
+/* The version may be any text; a reason that a later provider invented is one for another reason.
+ */
+TEST(a_provider_that_samples_nothing_says_why_by_a_number)
+{
+	const struct record *agent;
+	struct event_provider *provider;
+
+	begin();
+	send_provider(1, 100, 5, "runtime", "1.0: with a colon");
+	send_alloc_of(1, 100, 5);
+	send_fork(1, 100, 2, 200);
+	send_provider(2, 200, 6, "agent", "1.0");
+	provider = (void *)rig.room;
+	provider->refused = GCPROF_REFUSED_MALLOC;
+	CHECK_EQ(send_event(), 0);
+	finish();
+	CHECK_EQ(count(RECORD_runtime), 2);
+	CHECK_EQ(nth(RECORD_runtime, 0)->runtime.unsampled, 0);
+	CHECK_STR(seen.strings[nth(RECORD_runtime, 0)->runtime.version], "1.0: with a colon");
+	agent = nth(RECORD_runtime, 1);
+	CHECK_EQ(agent->runtime.unsampled, UNSAMPLED_MALLOC);
+	CHECK_EQ(agent->runtime.note, 0);
+	CHECK_STR(seen.strings[agent->runtime.version], "1.0");
+	CHECK(strstr(unsampled_why(UNSAMPLED_MALLOC), "malloc()"));
+	CHECK_STR(unsampled_why(1000), unsampled_why(GCPROF_REFUSED_OTHER));
+	CHECK(!unsampled_why(0));
 }

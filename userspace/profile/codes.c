@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
+#include "../../bpf/events.h"
+
 #define NAME_OF(names, code) ((code) < sizeof(names) / sizeof((names)[0]) ? (names)[code] : NULL)
 
 #define UNASKED "not asked for: "
@@ -47,6 +49,18 @@ const char *stream_meaning(uint64_t stream)
 const char *stream_option(uint64_t stream)
 {
 	return stream_why_not(stream, WHY_UNASKED, UNASKED) + sizeof(UNASKED) - 1;
+}
+
+const char *unsampled_why(uint64_t reason)
+{
+	static const char *const texts[] = {
+#define UNSAMPLED(code, name, doc) [code] = doc,
+#include "../../bpf/unsampled.def"
+#undef UNSAMPLED
+	};
+	const char *text = NAME_OF(texts, reason);
+
+	return text || !reason ? text : texts[UNSAMPLED_OTHER];
 }
 
 const char *severity_name(uint64_t severity)

@@ -20,9 +20,6 @@ enum end_reason {
 	END_MERGED = 8,   /* several recordings, each of which ended by itself */
 };
 
-/* runtime.unsampled */
-enum { RUNTIME_UNSAMPLED = 1, RUNTIME_NO_SAMPLER = 2 };
-
 /* stream.why */
 enum stream_why {
 	WHY_TEXT = 0,    /* recorded, or only why_not says why it is not */
@@ -41,6 +38,9 @@ const char *stream_option(uint64_t stream);
 
 /* The sentence of a stream's record, `why_not` being the text in it. */
 const char *stream_why_not(uint64_t stream, uint64_t why, const char *why_not);
+
+/* runtime.unsampled as a clause (bpf/unsampled.def); NULL for 0. */
+const char *unsampled_why(uint64_t reason);
 
 /* A word for programs to parse: lost, cut, held, gap; unknown for any other number. */
 const char *severity_name(uint64_t severity);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codes.h"
 #include "summary.h"
 
 #define TEXT_MAX  (64 * 1024)
@@ -118,7 +119,8 @@ static const char *find_string(const struct summary *summary, uint64_t id)
 
 static int add_runtime(struct summary *summary, const struct record_runtime *record)
 {
-	const char *note = find_string(summary, record->note);
+	const char *note = record->unsampled ? unsampled_why(record->unsampled)
+					     : find_string(summary, record->note);
 	char name[2 * STRING_MAX + 2];
 	struct bytes key = {name, 0};
 	struct buffer *pairs = record->unsampled  ? &summary->unsampled

@@ -458,16 +458,13 @@ static const char *note(const struct runtime_facts *facts)
  * pointers both are 0 only if all classes lie below 4 GiB, which the machine's choice of addresses
  * does not produce. Other pointers are shifted by 3 at most.
  */
-static const char *unreadable(const uint64_t *read)
+static enum unsampled unreadable(const uint64_t *read)
 {
 	if ((!read[SHIFT] && !read[BASE]) || read[BASE] == UINT64_MAX)
-		return "its class pointers are not compressed (-XX:-UseCompressedClassPointers), "
-		       "so no types and no sizes of objects are known";
+		return UNSAMPLED_CLASS_POINTERS;
 	if (read[SHIFT] > 3 && read[SHIFT] != (uint64_t)COMPACT_SHIFT << AWAY_BITS)
-		return "its object headers are compact in an unusual way "
-		       "(-XX:+UseCompactObjectHeaders with release 24 or -Xshare:off), so no types "
-		       "and no sizes of objects are known";
-	return NULL;
+		return UNSAMPLED_COMPACT_HEADERS;
+	return 0;
 }
 
 /* Is it a stub or adapter, without a method? */

@@ -18,6 +18,7 @@
 
 #include "../../bpf/config.h"
 #include "../../bpf/cpython.h"
+#include "../../bpf/events.h"
 #include "../../bpf/ruby.h"
 #include "../../bpf/v8.h"
 
@@ -255,12 +256,11 @@ struct runtime {
 	/* A sentence about bias or gaps of its own sampler or its stacks, or how to get what is
 	 * missing; NULL: none. */
 	const char *(*note)(const struct runtime_facts *facts);
-	/* Computes the reported values from the arguments read (PROBE_ARGUMENTS words); NULL: they
-	 * are the same. */
+	/* Computes what is reported of the PROBE_ARGUMENTS words read; NULL: the same words. */
 	void (*convert)(const struct runtime_facts *facts, const struct runtime_place *place,
 			const uint64_t *read, struct place_values *values);
-	/* Why nothing is known about the sampled object, for a warning; NULL: it is readable. */
-	const char *(*unreadable)(const uint64_t *read);
+	/* Why nothing is known about the sampled object; 0: it is readable. */
+	enum unsampled (*unreadable)(const uint64_t *read);
 	/* The name of a kind or reason; NULL: none. *kind becomes an enum gcprof_gc_kind. `text`:
 	 * that of the pause's begin or of its first part, such as a collector; NULL: none. */
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,

@@ -122,19 +122,17 @@ int sampling_start(const char *agent, uint64_t ceiling, const char *const *names
 	return err;
 }
 
-/* The reason is a part of the version (PROBES.md). */
-void sampling_refuse(const char *agent, const char *why)
+void sampling_refuse(const char *agent, enum gcprof_refusal why)
 {
-	static char version[256];
 	struct gcprof_options options;
 	struct gcprof_provider *reports;
 	int saved = errno;
 
 	sampling_thread.inside++;
-	snprintf(version, sizeof(version), "%s: %s", GCPROF_VERSION, why);
 	if (!is_translated() && !gcprof_options_default(&options)) {
 		options.name = agent;
-		options.version = version;
+		options.version = GCPROF_VERSION;
+		options.refused = why;
 		gcprof_open(&options, &reports);
 	}
 	state = PASSIVE;

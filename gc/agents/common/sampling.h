@@ -65,8 +65,8 @@ extern __thread struct sampling_thread sampling_thread
 int sampling_start(const char *agent, uint64_t ceiling, const char *const *names, size_t n);
 
 /* Instead, or later, for an agent that cannot work in this program: all calls are passed on for
- * good. Reports `why`, a clause without a full stop, to recorders. */
-void sampling_refuse(const char *agent, const char *why);
+ * good. Reports why to recorders. */
+void sampling_refuse(const char *agent, enum gcprof_refusal why);
 
 /* Returns a type's id, for find_type(); 0: there are too many types. */
 uint64_t sampling_type(const char *name);

@@ -100,7 +100,7 @@ static void *allocate_page(void *context, size_t size, size_t alignment)
 	/* The allocator is not pymalloc. */
 	page_wanted = 0;
 	others->free(others->context, place);
-	sampling_refuse(NAME, "Python's allocator is not pymalloc");
+	sampling_refuse(NAME, GCPROF_REFUSED_ALLOCATOR);
 	return NULL;
 }
 
@@ -284,31 +284,31 @@ static bool has_one_malloc(void)
 	return true;
 }
 
-/* Why the interpreter will not call the agent's functions, or must not; NULL: it will. */
-static const char *other_allocator(int argc, char **argv)
+/* Why the interpreter will not call the agent's functions, or must not; 0: it will. */
+static enum gcprof_refusal other_allocator(int argc, char **argv)
 {
 	if (!has_one_malloc())
-		return "the program has a malloc() without a posix_memalign()";
+		return GCPROF_REFUSED_PARTS;
 	if (is_set("PYTHONMALLOC"))
-		return "PYTHONMALLOC is set, so Python takes another allocator than the agent's";
+		return GCPROF_REFUSED_PYTHONMALLOC;
 	if (is_set("PYTHONDEVMODE") || is_development(argc, argv))
-		return "in the development mode Python takes another allocator than the agent's";
-	return NULL;
+		return GCPROF_REFUSED_DEVELOPMENT;
+	return 0;
 }
 
 /* The C library passes the arguments of main(). */
 __attribute__((constructor)) static void start(int argc, char **argv)
 {
 	const void *type_of_types = dlsym(RTLD_DEFAULT, "PyType_Type");
-	const char *(*version)(void), *why;
+	const char *(*version)(void);
+	enum gcprof_refusal why;
 	allocator_function *get, *set;
 
 	if (!find("PyMem_GetAllocator", &get) || !find("PyMem_SetAllocator", &set) ||
 	    !find("Py_IsInitialized", &is_initialized) || !find("Py_GetVersion", &version) ||
 	    !type_of_types)
 		return;
-	why = is_known(version()) ? other_allocator(argc, argv)
-				  : "the agent is for Python 3.8 and later with a global lock";
+	why = is_known(version()) ? other_allocator(argc, argv) : GCPROF_REFUSED_PYTHON_VERSION;
 	if (why) {
 		sampling_refuse(NAME, why);
 		return;

@@ -66,7 +66,7 @@ static const struct sampling_next others = {
 
 __attribute__((constructor)) static void start(void)
 {
-	const char *why = next_why_not();
+	enum gcprof_refusal why = next_why_not();
 
 	if (why)
 		sampling_refuse(NAME, why);

@@ -104,13 +104,11 @@ static bool is_called(void)
 	return counted;
 }
 
-const char *next_why_not(void)
+enum gcprof_refusal next_why_not(void)
 {
 	if (next.malloc == first_malloc)
 		search();
-	return are_all_libc() && is_called()
-		       ? NULL
-		       : "the program has another malloc() than the C library's";
+	return are_all_libc() && is_called() ? 0 : GCPROF_REFUSED_MALLOC;
 }
 
 static void *first_malloc(size_t size)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../provider/provider.h"
+
 /* Its functions, callable from the first instruction of the process on. */
 struct next_allocator {
 	void *(*malloc)(size_t size);
@@ -24,7 +26,7 @@ extern struct next_allocator next __attribute__((visibility("hidden")));
 bool next_is_hooked(void);
 
 /* Why the agent cannot sample: the program does not call the C library's allocator through it.
- * NULL: it does. Call it before sampling starts. */
-const char *next_why_not(void);
+ * 0: it does. Call it before sampling starts. */
+enum gcprof_refusal next_why_not(void);
 
 #endif

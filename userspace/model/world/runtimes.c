@@ -37,7 +37,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 	const struct process *process = tasks_find_process(tasks, record->process);
 	const char *name = tree_text(tree, record->name);
 	const char *version = tree_text(tree, record->version);
-	const char *note = tree_text(tree, record->note);
+	bool none = record->unsampled == UNSAMPLED_NO_SAMPLER;
+	const char *note = record->unsampled && !none ? unsampled_why(record->unsampled)
+						      : tree_text(tree, record->note);
 
 	if (!process || !name)
 		return -EBADMSG;
@@ -50,8 +52,8 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.provider = record->provider,
 		.name = name,
 		.version = version ? version : "",
-		.note = note || record->unsampled != RUNTIME_UNSAMPLED ? note : "",
-		.unsampled = record->unsampled == RUNTIME_UNSAMPLED,
+		.note = note,
+		.unsampled = record->unsampled && !none,
 		.has_sampler = !record->unsampled,
 		.program = process->name,
 		.names_file = record->names_file,

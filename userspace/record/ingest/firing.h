@@ -52,7 +52,7 @@ const struct runtime_facts *places_facts(const struct places *places, uint64_t p
 /* Announces the runtime of a process; `why`: its samples cannot be read, for this reason; or NULL.
  */
 void places_announce(struct places *places, const struct event_header *header,
-		     const struct runtime_facts *facts, const char *why);
+		     const struct runtime_facts *facts, enum unsampled why);
 
 /* Copies a text of the firing to `out` as a string; returns that. */
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room);

@@ -7,6 +7,7 @@
 
 #include "firing.h"
 #include "../store/stacks.h"
+#include "../../profile/codes.h"
 #include "../../util/log.h"
 #include "../../../bpf/frame_place.h"
 
@@ -174,13 +175,13 @@ static uint16_t own_frames(const struct firing *firing)
 /* Samples of the process cannot be read: reports that once, also in the profile. */
 static bool is_unreadable(struct places *places, const struct firing *firing)
 {
-	const char *why = firing->runtime->unreadable
-				  ? firing->runtime->unreadable(firing->event->values)
-				  : NULL;
+	enum unsampled why = firing->runtime->unreadable
+				     ? firing->runtime->unreadable(firing->event->values)
+				     : 0;
 
 	if (why && is_new(places, firing, UINT64_MAX)) {
 		log_warning("process %u (%s): %s: no allocation samples", firing->event->header.pid,
-			    firing->runtime->name, why);
+			    firing->runtime->name, unsampled_why(why));
 		places_announce(places, &firing->event->header, firing->facts, why);
 	}
 	return why;

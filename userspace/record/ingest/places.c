@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "firing.h"
-#include "../../profile/codes.h"
 
 /* The runtime of a process. */
 struct known {
@@ -161,22 +160,21 @@ static bool samples_itself(const struct runtime *runtime)
 }
 
 void places_announce(struct places *places, const struct event_header *header,
-		     const struct runtime_facts *facts, const char *why)
+		     const struct runtime_facts *facts, enum unsampled why)
 {
 	const struct runtime *runtime = runtime_get(facts->runtime);
 	struct {
 		struct event_runtime event;
 		char text[6 * NAME_BYTES_MAX];
-	} known = {.event = {.header = *header,
-			     .unsampled = why                       ? RUNTIME_UNSAMPLED
-					  : samples_itself(runtime) ? 0
-								    : RUNTIME_NO_SAMPLER}};
+	} known = {.event = {.header = *header, .unsampled = (uint16_t)why}};
 	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
 
+	if (!why && !samples_itself(runtime))
+		known.event.unsampled = UNSAMPLED_NO_SAMPLER;
 	known.event.name_size = put_text(&at, runtime->name);
 	known.event.version_size = put_text(&at, facts->version);
-	known.event.note_size = put_text(&at, why ? why : note);
+	known.event.note_size = put_text(&at, note);
 	known.event.collector_size = put_text(&at, runtime->collector);
 	known.event.compiler_size = put_text(&at, runtime->compiler);
 	known.event.names_file = runtime->names_file;
@@ -203,7 +201,7 @@ int places_runtime(struct places *places, const struct event_header *header,
 	*known = (struct known){*facts, header->time};
 	places->latest[facts->runtime] = *facts;
 	if (is_new)
-		places_announce(places, header, facts, NULL);
+		places_announce(places, header, facts, 0);
 	return 0;
 }
 

@@ -36,12 +36,12 @@ void store_know_own_code(struct store *store, struct own_code *own);
 
 /* An agent that the program and its children should load. */
 struct store_agent {
-	char name[32];        /* of its provider */
-	const char *file;     /* base name of its file, which programs map; NULL: it only switches
-				 on the runtime's own sampler; borrowed */
-	uint32_t runtime;     /* RUNTIME_NONE: for any program */
-	const char *why_none; /* why no program is started with it; NULL: they are; borrowed */
-	bool warned;          /* the user knows already that it does not work in some program */
+	char name[32];    /* of its provider */
+	const char *file; /* base name of its file, which programs map; NULL: it only switches
+			     on the runtime's own sampler; borrowed */
+	uint32_t runtime; /* RUNTIME_NONE: for any program */
+	bool harmful;     /* no program is started with it: it would not run */
+	bool warned;      /* the user knows already that it does not work in some program */
 };
 
 /* From now on, processes without it are written to the profile. Borrowed. */

@@ -106,7 +106,7 @@ size_t store_pack_histogram(const uint32_t *histogram, uint32_t buckets, uint8_t
 
 /* unsampled.c: writes that an agent or runtime (`name`, `version`) has no samples of a process. */
 int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
-			struct bytes version, struct bytes why);
+			struct bytes version, uint64_t why);
 
 /* Writes it if the process should have loaded the agent by `time` and has not, or its program has
  * ended. */

@@ -365,23 +365,16 @@ int store_gc_name(struct store *store, const struct incoming *in)
 int store_provider(struct store *store, const struct incoming *in)
 {
 	const struct event_provider *event = (const void *)in->header;
-	struct bytes text, version, why;
 	struct name name;
 	int err = take_name(in, event->name_size, event->version_size, &name);
 
 	if (err)
 		return err;
-	text = (struct bytes){name.text, name.text_size};
-	version = (struct bytes){name.file, name.file_size};
-	/* "0.1.0: why it samples nothing" */
-	why.data = version.size ? memmem(version.data, version.size, ": ", 2) : NULL;
-	if (!why.data)
+	if (!event->refused)
 		return keep_name(store, in, NAME_PROVIDER, 0, &name);
-	why.data += 2;
-	why.size = version.size - (size_t)(why.data - version.data);
-	version.size -= why.size + 2;
 	in->process->expects = 0;
-	return store_put_unsampled(store, in->process, text, version, why);
+	return store_put_unsampled(store, in->process, (struct bytes){name.text, name.text_size},
+				   (struct bytes){name.file, name.file_size}, event->refused);
 }
 
 int store_period(struct store *store, const struct incoming *in)
@@ -406,24 +399,20 @@ int store_gc_cycle(struct store *store, const struct incoming *in)
 	return err ? err : store_copied(store, in);
 }
 
-/* The runtime is known; its samples cannot be read. */
-static int put_unreadable(struct store *store, const struct incoming *in)
-{
-	const struct event_runtime *event = (const void *)in->header;
-	struct bytes tail = in->tail, name, version, why;
-	int err = store_take_text(&tail, event->name_size, NAME_BYTES_MAX, &name);
-
-	err = err ? err : store_take_text(&tail, event->version_size, NAME_BYTES_MAX, &version);
-	err = err ? err : store_take_text(&tail, event->note_size, NAME_BYTES_MAX, &why);
-	return err ? err : store_put_unsampled(store, in->process, name, version, why);
-}
-
 int store_runtime(struct store *store, const struct incoming *in)
 {
 	const struct event_runtime *event = (const void *)in->header;
+	struct name name;
+	int err;
 
-	return event->unsampled == RUNTIME_UNSAMPLED ? put_unreadable(store, in)
-						     : store_copied(store, in);
+	if (!event->unsampled || event->unsampled == UNSAMPLED_NO_SAMPLER)
+		return store_copied(store, in);
+	/* The runtime is known; its samples cannot be read. */
+	err = take_name(in, event->name_size, event->version_size, &name);
+	return err ? err
+		   : store_put_unsampled(
+			     store, in->process, (struct bytes){name.text, name.text_size},
+			     (struct bytes){name.file, name.file_size}, event->unsampled);
 }
 
 int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number)

@@ -14,6 +14,7 @@
 #include "../../profile/codes.h"
 #include "../../profile/codes.h"
 #include "../world/files.h"
+#include "../../profile/codes.h"
 #include "../../util/log.h"
 #include "../../util/path_base.h"
 
@@ -24,7 +25,7 @@
 #define LINKER_OLD "ld-2."
 
 int store_put_unsampled(struct store *store, struct process *process, struct bytes name,
-			struct bytes version, struct bytes why)
+			struct bytes version, uint64_t why)
 {
 	struct record record = {.kind = RECORD_runtime};
 
@@ -35,12 +36,11 @@ int store_put_unsampled(struct store *store, struct process *process, struct byt
 	record.runtime.process = process->id;
 	record.runtime.name = store_put_string(store, name);
 	record.runtime.version = version.size ? store_put_string(store, version) : 0;
-	record.runtime.note = store_put_string(store, why);
 	record.runtime.provider = PROVIDER_NONE;
-	record.runtime.unsampled = RUNTIME_UNSAMPLED;
+	record.runtime.unsampled = why;
 	if (store->agent && !store->agent->warned)
-		log_warning("process %u: its allocations are not sampled: %.*s", process->pid,
-			    (int)why.size, why.data);
+		log_warning("process %u: its allocations are not sampled: %s", process->pid,
+			    unsampled_why(why));
 	if (store->agent)
 		store->agent->warned = true;
 	return profile_writer_put(store->writer, &record);
@@ -90,46 +90,40 @@ static void look(struct store *store, const struct process *process, struct foun
 	}
 }
 
-/* Why the agent samples nothing in the process; NULL: it does, or nothing is known. */
-static const char *reason(struct store *store, const struct process *process, bool ended)
+/* Why the agent samples nothing in the process; 0: it does, or nothing is known. */
+static enum unsampled reason(struct store *store, const struct process *process, bool ended)
 {
 	const struct store_agent *agent = store->agent;
 	struct found found;
 
 	look(store, process, &found);
 	if (found.unknown || (agent->runtime && !found.runtime))
-		return NULL;
+		return 0;
 	/* One that collects nothing may not have begun to run its program: node --version. */
 	if (!agent->file)
-		return ended && process->collects ? "its sampler was not switched on: NODE_OPTIONS "
-						    "was changed, or its "
-						    "Node.js has no inspector"
-						  : NULL;
-	if (!found.agent && agent->why_none)
-		return agent->why_none;
+		return ended && process->collects ? UNSAMPLED_NODE_OPTIONS : 0;
+	if (!found.agent && agent->harmful)
+		return UNSAMPLED_HARMFUL;
 	if (found.none)
-		return "the kernel does not report what it loads: it is setuid, and such programs "
-		       "load no agent";
+		return UNSAMPLED_SETUID;
 	if (!found.agent && found.other_linker)
-		return "it has another C library than the agent";
+		return UNSAMPLED_C_LIBRARY;
 	if (!found.agent)
-		return found.linker ? "the agent was not loaded: LD_PRELOAD was changed, the "
-				      "program is setuid, or the agent is not in its root"
-				    : "it is statically linked";
+		return found.linker ? UNSAMPLED_NOT_LOADED : UNSAMPLED_STATIC;
 	/* Only at the end: a program may report late, after its first allocations. */
 	if (!ended || !agent->runtime || !found.agent->provider)
-		return NULL;
+		return 0;
 	for (uint8_t i = 0; i < process->n_providers; i++)
 		if (process->providers[i] == found.agent->provider)
-			return NULL;
-	return "the agent found no such runtime when the program began; it may be loaded later";
+			return 0;
+	return UNSAMPLED_NO_RUNTIME;
 }
 
 int store_check_agent(struct store *store, struct process *process, uint64_t time, bool ended)
 {
 	const struct store_agent *agent = store->agent;
 	struct bytes name;
-	const char *why;
+	enum unsampled why;
 
 	if (!agent || !process->expects || (!ended && time < process->expects + LOADED_NS))
 		return 0;
@@ -137,7 +131,5 @@ int store_check_agent(struct store *store, struct process *process, uint64_t tim
 	why = reason(store, process, ended);
 	if (why || !agent->runtime)
 		process->expects = 0;
-	return why ? store_put_unsampled(store, process, name, (struct bytes){NULL, 0},
-					 (struct bytes){why, strlen(why)})
-		   : 0;
+	return why ? store_put_unsampled(store, process, name, (struct bytes){NULL, 0}, why) : 0;
 }

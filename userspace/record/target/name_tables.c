@@ -155,6 +155,7 @@ static void emit_name(void *context, const struct table_name *name, const char *
 		event.header.code = EVENT_provider;
 		event.provider.name_size = name->text_size;
 		event.provider.version_size = name->file_size;
+		event.provider.refused = name->line;
 		at += sizeof(event.provider);
 	}
 	put_text(&at, text, name->text_size);
