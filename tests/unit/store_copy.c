@@ -103,3 +103,21 @@ TEST(texts_are_taken_before_stacks)
 		}
 	}
 }
+
+/* A path stands between the fixed part of a call and its stack. */
+TEST(frames_are_found_behind_texts)
+{
+	struct event_syscall *call = event(EVENT_syscall, sizeof(*call) + 16 + 8 + 2 * 16, 1, 100);
+	const struct event_native *frames;
+
+	call->stack = (struct event_stack){.n_kernel = 1, .n_user = 2};
+	call->path_size = 9;
+	frames = event_frames(&call->header, call->header.size);
+	CHECK_EQ((const char *)frames - (const char *)(call + 1), 16 + 8);
+	CHECK(!event_frames(&call->header, call->header.size - 8));
+	call->path_size = UINT32_MAX;
+	CHECK(!event_frames(&call->header, call->header.size));
+	call->path_size = 0;
+	call->stack.n_user = 0;
+	CHECK(!event_frames(&call->header, call->header.size));
+}

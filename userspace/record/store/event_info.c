@@ -2,6 +2,8 @@
 /* event_info.c: the tables that describe every event and its fields, made from events.def. */
 #include "event_info.h"
 
+#include <string.h>
+
 #define MEMBER(event, member) (((const struct event_##event *)0)->member)
 #define OFFSET_IN(event, to)  offsetof(struct record, event.to)
 #define WHERE(event, member)  offsetof(struct event_##event, member), sizeof(MEMBER(event, member))
@@ -44,4 +46,31 @@ static const struct event_info infos[] = {
 const struct event_info *event_info(unsigned code)
 {
 	return code < sizeof(infos) / sizeof(infos[0]) && infos[code].name ? &infos[code] : NULL;
+}
+
+uint64_t event_number(const struct event_header *event, const struct event_field *field)
+{
+	uint64_t value = 0;
+
+	/* The least significant byte is the first. */
+	memcpy(&value, (const char *)event + field->offset,
+	       field->size < sizeof(value) ? field->size : sizeof(value));
+	return value;
+}
+
+const struct event_native *event_frames(const struct event_header *event, size_t size)
+{
+	const struct event_info *info = event_info(event->code);
+	const struct event_stack *stack = (const void *)(event + 1);
+	uint64_t head;
+
+	if (!info || !(info->traits & TRAIT_STACK) || size < info->size || !stack->n_user)
+		return NULL;
+	head = info->size + stack->n_kernel * sizeof(uint64_t);
+	for (size_t i = 0; i < info->n_fields; i++)
+		if (info->fields[i].how == CONVERT_TEXT)
+			head += (event_number(event, &info->fields[i]) + 7) & ~UINT64_C(7);
+	return head + stack->n_user * sizeof(struct event_native) <= size
+		       ? (const void *)((const char *)event + head)
+		       : NULL;
 }

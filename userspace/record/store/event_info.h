@@ -43,4 +43,11 @@ struct event_info {
 /* NULL for an unknown code. */
 const struct event_info *event_info(unsigned code);
 
+/* The number in a field of an event. */
+uint64_t event_number(const struct event_header *event, const struct event_field *field);
+
+/* The native frames of an event that should get names at once, behind its texts and the frames of
+ * the kernel. NULL: it has none within its size. */
+const struct event_native *event_frames(const struct event_header *event, size_t size);
+
 #endif

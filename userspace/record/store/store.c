@@ -140,18 +140,12 @@ static bool is_sample(const struct event_header *event)
 void store_meet_event(struct store *store, const struct event_header *event, size_t size)
 {
 	const struct event_info *info = event_info(event->code);
-	const struct event_stack *stack = (const void *)(event + 1);
-	size_t head, frames;
+	const struct event_native *frames = event_frames(event, size);
 
 	store->arrived_samples += is_sample(event);
 	store->arrived_gc += info && info->stream == STREAM_GC;
-	if (!info || !(info->traits & TRAIT_STACK) || size < info->size)
-		return;
-	head = info->size + stack->n_kernel * sizeof(uint64_t);
-	frames = stack->n_user * sizeof(struct event_native);
-	if (frames && head + frames <= size &&
-	    frame_names_frames(store->names, event->process,
-			       (const void *)((const char *)event + head), stack->n_user))
+	if (frames && frame_names_frames(store->names, event->process, frames,
+					 ((const struct event_stack *)(event + 1))->n_user))
 		store->losses[LOSS_MEMORY]++;
 }
 

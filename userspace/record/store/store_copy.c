@@ -5,16 +5,6 @@
 
 #include "store_events.h"
 
-static uint64_t number(const struct event_header *header, const struct event_field *field)
-{
-	const char *at = (const char *)header + field->offset;
-	uint64_t value = 0;
-
-	/* The least significant byte is the first. */
-	memcpy(&value, at, field->size < sizeof(value) ? field->size : sizeof(value));
-	return value;
-}
-
 /* Writes the text at the start of the tail; 0: none. */
 static int take_string(struct store *store, struct bytes *tail, uint64_t *value)
 {
@@ -84,7 +74,7 @@ int store_fill(struct store *store, const struct incoming *in, struct record *re
 
 		if (field->how == CONVERT_NOT)
 			continue;
-		value = number(in->header, field);
+		value = event_number(in->header, field);
 		err = convert(store, &copying, field, &value);
 		memcpy((char *)record + field->to, &value, sizeof(value));
 	}
