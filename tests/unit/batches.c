@@ -6,7 +6,7 @@
 #include "record/ingest/batches.h"
 
 static struct {
-	struct event_sample of[GCPROF_SAMPLES_MAX];
+	struct event_alloc of[GCPROF_SAMPLES_MAX];
 	size_t n;
 	const struct event_header *stacks; /* NULL: there were none; before all samples */
 	uint64_t words[GCPROF_STACK_WORDS_MAX];
@@ -25,10 +25,10 @@ static void see(void *context, const struct event_header *event, size_t size)
 		return;
 	}
 	CHECK(seen.n < GCPROF_SAMPLES_MAX);
-	CHECK_EQ(size, sizeof(struct event_sample));
+	CHECK_EQ(size, sizeof(struct event_alloc));
 	CHECK_EQ(event->size, size);
-	CHECK_EQ(event->code, EVENT_sample);
-	seen.of[seen.n++] = *(const struct event_sample *)(const void *)event;
+	CHECK_EQ(event->code, EVENT_alloc);
+	seen.of[seen.n++] = *(const struct event_alloc *)(const void *)event;
 }
 
 /* A batch that came at 1000, of a program that began at 500. */
@@ -74,7 +74,7 @@ TEST(samples_come_out_at_their_times)
 	for (uint32_t i = 0; i < GCPROF_SAMPLES_MAX; i++) {
 		CHECK_EQ(seen.of[i].header.time, 600 + i);
 		CHECK_EQ(seen.of[i].header.tid, 7);
-		CHECK_EQ(seen.of[i].entry.sample, i + 1);
+		CHECK_EQ(seen.of[i].sample, i + 1);
 	}
 	CHECK_EQ(faults.refused + faults.misdated, 0);
 }

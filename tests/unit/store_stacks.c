@@ -12,28 +12,29 @@ static void send_told(uint32_t process, uint32_t pid, uint64_t sample, uint64_t 
 	struct event_alloc *alloc =
 		event(EVENT_alloc, sizeof(*alloc) + sizeof(struct event_native), process, pid);
 
-	*alloc = (struct event_alloc){alloc->header,
-				      {0, 1, 0, STACK_USER_CUT},
-				      sample,
-				      5,
-				      32,
-				      4096,
-				      GCPROF_SAMPLE_LARGE,
-				      0,
-				      0,
-				      0,
-				      key,
-				      0};
+	*alloc = (struct event_alloc){.header = alloc->header,
+				      .stack = {0, 1, 0, STACK_USER_CUT},
+				      .sample = sample,
+				      .type = 5,
+				      .bytes = 32,
+				      .period = 4096,
+				      .kind = GCPROF_SAMPLE_LARGE,
+				      .key = key};
 	memcpy(alloc + 1, &(struct event_native){ip, 0}, sizeof(struct event_native));
 	CHECK_EQ(send_event(), 0);
 }
 
 static void send_keyed(uint32_t process, uint32_t pid, uint64_t sample, uint64_t key)
 {
-	struct event_sample *one = event(EVENT_sample, sizeof(*one), process, pid);
+	struct event_alloc *one = event(EVENT_alloc, sizeof(*one), process, pid);
 
-	one->entry = (struct gcprof_sample){sample, one->header.time,      5, 48, 4096,
-					    key,    GCPROF_SAMPLE_NURSERY, 0};
+	one->batched = 1;
+	one->sample = sample;
+	one->type = 5;
+	one->bytes = 48;
+	one->period = 4096;
+	one->kind = GCPROF_SAMPLE_NURSERY;
+	one->key = key;
 	CHECK_EQ(send_event(), 0);
 }
 
@@ -82,18 +83,14 @@ static void send_cut(uint64_t key, const uint64_t *ips, const uint64_t *keys, ui
 		cut->pieces[i] = (struct gcprof_piece){keys[i], base - i * 0x100};
 	CHECK_EQ(send_event(), 0);
 	alloc = event(EVENT_alloc, sizeof(*alloc) + n * sizeof(*frames), 1, 100);
-	*alloc = (struct event_alloc){alloc->header,
-				      {.n_user = (uint16_t)n},
-				      key,
-				      5,
-				      32,
-				      4096,
-				      GCPROF_SAMPLE_NURSERY,
-				      0,
-				      0,
-				      0,
-				      key,
-				      0};
+	*alloc = (struct event_alloc){.header = alloc->header,
+				      .stack = {.n_user = (uint16_t)n},
+				      .sample = key,
+				      .type = 5,
+				      .bytes = 32,
+				      .period = 4096,
+				      .kind = GCPROF_SAMPLE_NURSERY,
+				      .key = key};
 	frames = (void *)(alloc + 1);
 	for (uint32_t i = 0; i < n; i++)
 		frames[i] = (struct event_native){ips[i], base - (n - 1 - i) * 0x100 + 0x10};

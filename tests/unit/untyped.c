@@ -37,8 +37,6 @@ static uint64_t stored(uint32_t process, uint64_t sample, uint64_t type)
 TEST(a_sample_takes_the_type_that_came_later)
 {
 	struct event_typed typed = make_typed(1, 7, 3);
-	struct event_sample batched = {
-		header(EVENT_sample, sizeof(batched), 1), 0, {.sample = 8, .size = 16}};
 
 	CHECK_EQ(untyped_create(&untyped), 0);
 	CHECK_EQ(stored(1, 7, 0), 0);
@@ -47,10 +45,6 @@ TEST(a_sample_takes_the_type_that_came_later)
 	CHECK_EQ(stored(2, 7, 0), 0);
 	CHECK_EQ(stored(1, 7, 0), 3);
 	CHECK(!untyped_is_left(untyped, &typed.header));
-	typed = make_typed(1, 8, 4);
-	CHECK_EQ(meet(&typed), 0);
-	untyped_resolve(untyped, &batched.header);
-	CHECK_EQ(batched.entry.type, 4);
 	untyped_free(untyped);
 }
 

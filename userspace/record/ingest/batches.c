@@ -63,16 +63,18 @@ static bool is_whole(const struct event_samples *batch, size_t size)
 int batches_split(const struct event_samples *batch, size_t size, uint64_t began,
 		  struct batches_faults *faults, batches_visit *visit, void *context)
 {
-	struct event_sample event;
+	struct event_alloc event = {.header = batch->header,
+				    .provider = batch->header.provider,
+				    .batched = 1,
+				    .since = batch->since};
 
 	if (!is_whole(batch, size))
 		return -EBADMSG;
 	if (batch->words)
 		split_stacks(batch, began, visit, context);
-	event.header = batch->header;
 	event.header.size = sizeof(event);
-	event.header.code = EVENT_sample;
-	event.since = batch->since;
+	event.header.code = EVENT_alloc;
+	event.header.fiber = 0;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct gcprof_sample *sample = &batch->entries[i];
 
@@ -82,7 +84,12 @@ int batches_split(const struct event_samples *batch, size_t size, uint64_t began
 		}
 		if (is_before(batch, sample->time, began))
 			continue;
-		event.entry = *sample;
+		event.sample = sample->sample;
+		event.type = sample->type;
+		event.bytes = sample->size;
+		event.period = sample->period;
+		event.kind = sample->kind;
+		event.key = sample->stack;
 		event.header.time = sample->time;
 		if (!is_time(batch, sample->time)) {
 			faults->misdated++;

@@ -178,8 +178,10 @@ void flow_settle(struct flow *flow, uint64_t now)
 static bool is_others(const struct flow *flow, const struct event_header *event)
 {
 	const struct process *process =
-		event->code == EVENT_sample ? processes_find(flow->parts.processes, event->process)
-					    : NULL;
+		event->code == EVENT_alloc && event->size >= sizeof(struct event_alloc) &&
+				((const struct event_alloc *)(const void *)event)->batched
+			? processes_find(flow->parts.processes, event->process)
+			: NULL;
 
 	return process && joins_leave_out(process, event->provider, event->time);
 }

@@ -62,34 +62,23 @@ int untyped_meet(struct untyped *untyped, const struct event_header *event, size
 	return 0;
 }
 
-static void take_type(struct untyped *untyped, const struct sample_key *key, uint64_t *type)
-{
-	const uint64_t *known = *type ? NULL : map_get(untyped->types, key);
-
-	if (!known)
-		return;
-	*type = *known;
-	map_remove(untyped->types, key);
-}
-
 void untyped_resolve(struct untyped *untyped, struct event_header *event)
 {
 	struct event_alloc *alloc = (void *)event;
-	struct event_sample *sample = (void *)event;
-	struct sample_key key = {event->process, event->provider, 0, 0};
+	struct sample_key key = {event->process, 0, 0, 0};
+	const uint64_t *known;
 
-	if (!map_count(untyped->types))
+	if (!map_count(untyped->types) || event->code != EVENT_alloc ||
+	    event->size < sizeof(*alloc) || alloc->type)
 		return;
-	if (event->code == EVENT_alloc && event->size >= sizeof(*alloc)) {
-		key.provider = alloc->provider;
-		key.since = alloc->since;
-		key.sample = alloc->sample;
-		take_type(untyped, &key, &alloc->type);
-	} else if (event->code == EVENT_sample) {
-		key.since = sample->since;
-		key.sample = sample->entry.sample;
-		take_type(untyped, &key, &sample->entry.type);
-	}
+	key.provider = alloc->provider;
+	key.since = alloc->since;
+	key.sample = alloc->sample;
+	known = map_get(untyped->types, &key);
+	if (!known)
+		return;
+	alloc->type = *known;
+	map_remove(untyped->types, &key);
 }
 
 bool untyped_is_left(struct untyped *untyped, const struct event_header *event)

@@ -132,17 +132,12 @@ static store_function *const functions[] = {
 #include "../../../bpf/events.def"
 };
 
-static bool is_sample(const struct event_header *event)
-{
-	return event->code == EVENT_alloc || event->code == EVENT_sample;
-}
-
 void store_meet_event(struct store *store, const struct event_header *event, size_t size)
 {
 	const struct event_info *info = event_info(event->code);
 	const struct event_native *frames = event_frames(event, size);
 
-	store->arrived_samples += is_sample(event);
+	store->arrived_samples += event->code == EVENT_alloc;
 	store->arrived_gc += info && info->stream == STREAM_GC;
 	if (frames && frame_names_frames(store->names, event->process, frames,
 					 ((const struct event_stack *)(event + 1))->n_user))
@@ -219,7 +214,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 	case 0:
 		if (!store_is_auxiliary(event))
 			store->counts[event_info(event->code)->stream] += store_events_in(event);
-		store->sampled += is_sample(event);
+		store->sampled += event->code == EVENT_alloc;
 		store->collections += event->code == EVENT_gc_end;
 		return 0;
 	case -EBADMSG:

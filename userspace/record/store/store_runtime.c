@@ -18,20 +18,6 @@ static int reference_provider(struct store *store, const struct incoming *in, ui
 			: 0;
 }
 
-/* Completes and writes a sample, whose stack is known. */
-static int put_alloc(struct store *store, const struct incoming *in, uint8_t provider,
-		     struct record *record)
-{
-	struct record_alloc *alloc = &record->alloc;
-	int err = reference_provider(store, in, provider);
-
-	if (!err && alloc->type) {
-		alloc->type = process_number(in->process, provider, alloc->type);
-		err = processes_reference(store->processes, in->process, NAME_TYPE, alloc->type);
-	}
-	return err ? err : profile_writer_put(store->writer, record);
-}
-
 /* The bytes that a sample represents. */
 static uint64_t bytes_meant(const struct event_alloc *event)
 {
@@ -66,39 +52,26 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 int store_alloc(struct store *store, const struct incoming *in)
 {
 	const struct event_alloc *event = (const void *)in->header;
+	const uint8_t provider = (uint8_t)event->provider;
 	struct record record = {0};
 	struct keyed_stack keyed;
 	int err = store_put_keyed(store, in, &keyed);
 
 	if (err)
 		return err;
-	if (!event->provider)
+	if (!provider)
 		store_is_sampled(store, in->process);
 	err = number_object(store, in, &record.alloc.sample);
 	err = err ? err : store_fill(store, in, &record);
+	err = err ? err : reference_provider(store, in, provider);
 	record.alloc.stack = keyed.stack;
 	record.alloc.quality = keyed.quality;
-	return err ? err : put_alloc(store, in, (uint8_t)event->provider, &record);
-}
-
-int store_sample(struct store *store, const struct incoming *in)
-{
-	const struct gcprof_sample *sample = &((const struct event_sample *)in->header)->entry;
-	struct keyed_stack keyed = {0, STACK_LOST};
-	struct record record = {.kind = RECORD_alloc};
-
-	if (!stack_keys_get(store->keys, in->process->id, store_number(in, sample->stack), &keyed))
-		store->losses[LOSS_STACK_LOST]++;
-	record.alloc.time = in->header->time;
-	record.alloc.thread = in->thread;
-	record.alloc.stack = keyed.stack;
-	record.alloc.sample = store_number(in, sample->sample);
-	record.alloc.type = sample->type;
-	record.alloc.size = sample->size;
-	record.alloc.period = sample->period;
-	record.alloc.kind = sample->kind;
-	record.alloc.quality = keyed.quality & STACK_FLAWS;
-	return put_alloc(store, in, in->header->provider, &record);
+	if (!err && event->type) {
+		record.alloc.type = process_number(in->process, provider, event->type);
+		err = processes_reference(store->processes, in->process, NAME_TYPE,
+					  record.alloc.type);
+	}
+	return err ? err : profile_writer_put(store->writer, &record);
 }
 
 /* The nearest number with AGE_BITS significant bits: more would not compress. */

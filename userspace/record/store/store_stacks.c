@@ -176,6 +176,13 @@ int store_put_keyed(struct store *store, const struct incoming *in, struct keyed
 	struct stored_stack stored;
 	int err;
 
+	if (event->batched) {
+		*out = (struct keyed_stack){0, STACK_LOST};
+		store->losses[LOSS_STACK_LOST] +=
+			!stack_keys_get(store->keys, in->process->id, key, out);
+		out->quality &= STACK_FLAWS;
+		return 0;
+	}
 	if (event->key && stack_keys_get(store->keys, in->process->id, key, out) &&
 	    out->quality >> HOW_SHIFT) {
 		if (out->quality >> HOW_SHIFT != GCPROF_STACK_WHOLE)
