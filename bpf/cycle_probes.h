@@ -60,26 +60,16 @@ static __always_inline int probe_cycle_end(const struct probe_firing *firing)
 
 static __always_inline int probe_gc_name(const struct probe_firing *firing)
 {
+	uint64_t number = firing->values[0];
 	struct scratch *scratch;
-	struct event_gc_name *event;
-	uint64_t number, name;
 
-	number = firing->values[0];
-	name = firing->values[1];
-	if (number < GCPROF_GC_NAMES_FIRST || number >= GCPROF_GC_NAMES_END || !name)
+	if (number < GCPROF_GC_NAMES_FIRST || number >= GCPROF_GC_NAMES_END || !firing->values[1])
 		return probe_refuse();
 	if (!ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING))
 		return 0;
-	scratch = probe_scratch();
-	if (!scratch)
-		return 0;
-	event = (struct event_gc_name *)scratch->data;
-	probe_header(firing, &event->header, EVENT_gc_name, 0);
-	event->number = number;
-	event->reserved = 0;
-	scratch->size = sizeof(*event);
-	event->name_size = probe_text(scratch, name);
-	scratch_emit(scratch, &ring_gc, LOSS_GC_RING);
+	scratch = name_scratch(firing, GCPROF_NAME_GC, 0, firing->values[1], 0);
+	if (scratch)
+		scratch_emit(scratch, &ring_gc, LOSS_GC_RING);
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #endif
 
+#include "../gc/provider/frame.h"
 #include "../gc/provider/probe_args.h"
 #include "stack_events.h"
 #include "syscall_totals.h"

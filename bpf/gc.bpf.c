@@ -390,68 +390,38 @@ static __always_inline int probe_phase(const struct probe_firing *firing)
 static __always_inline int probe_type(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
-	struct event_type *event;
-	uint64_t type, name;
 
-	type = firing->values[0];
-	name = firing->values[1];
-	if (!type || !name)
+	if (!firing->values[0] || !firing->values[1])
 		return probe_refuse();
-	scratch = probe_scratch();
-	if (!scratch)
-		return 0;
-	event = (struct event_type *)scratch->data;
-	probe_header(firing, &event->header, EVENT_type, 0);
-	event->type = type;
-	event->code = 0;
-	event->reserved = 0;
-	scratch->size = sizeof(*event);
-	event->name_size = probe_text(scratch, name);
-	probe_emit(firing, scratch, 1);
+	scratch = name_scratch(firing, GCPROF_NAME_TYPE, 0, firing->values[1], 0);
+	if (scratch)
+		probe_emit(firing, scratch, 1);
 	return 0;
 }
 
 static __always_inline int probe_code(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
-	struct event_code *event;
-	uint64_t code, name;
 
-	code = firing->values[0];
-	name = firing->values[1];
-	if (!code || code > 0xffffffff || !name)
+	if (!firing->values[0] || firing->values[0] > 0xffffffff || !firing->values[1])
 		return probe_refuse();
-	scratch = probe_scratch();
-	if (!scratch)
-		return 0;
-	event = (struct event_code *)scratch->data;
-	probe_header(firing, &event->header, EVENT_code, 0);
-	event->code = code;
-	event->line = firing->values[3];
-	scratch->size = sizeof(*event);
-	event->name_size = probe_text(scratch, name);
-	event->file_size = probe_text(scratch, firing->values[2]);
-	probe_emit(firing, scratch, 1);
+	scratch = name_scratch(firing, GCPROF_NAME_CODE, firing->values[3], firing->values[1],
+			       firing->values[2]);
+	if (scratch)
+		probe_emit(firing, scratch, 1);
 	return 0;
 }
 
 static __always_inline int probe_provider(const struct probe_firing *firing)
 {
 	struct scratch *scratch;
-	struct event_provider *event;
 
 	if (!firing->values[0])
 		return probe_refuse();
-	scratch = probe_scratch();
-	if (!scratch)
-		return 0;
-	event = (struct event_provider *)scratch->data;
-	probe_header(firing, &event->header, EVENT_provider, 0);
-	event->refused = firing->values[2];
-	scratch->size = sizeof(*event);
-	event->name_size = probe_text(scratch, firing->values[0]);
-	event->version_size = probe_text(scratch, firing->values[1]);
-	probe_emit(firing, scratch, 1);
+	scratch = name_scratch(firing, GCPROF_NAME_PROVIDER, firing->values[2], firing->values[0],
+			       firing->values[1]);
+	if (scratch)
+		probe_emit(firing, scratch, 1);
 	return 0;
 }
 

@@ -55,6 +55,29 @@ static __always_inline uint32_t probe_text(struct scratch *scratch, uint64_t tex
 	return bytes < 0 ? 0 : bytes;
 }
 
+/* A scratch with the name of something, whose number is the first argument. NULL: there is none. */
+static __always_inline struct scratch *name_scratch(const struct probe_firing *firing,
+						    enum gcprof_name_kind kind, uint32_t line,
+						    uint64_t name, uint64_t file)
+{
+	struct scratch *scratch = probe_scratch();
+	struct event_name *event;
+
+	if (!scratch)
+		return NULL;
+	event = (struct event_name *)scratch->data;
+	probe_header(firing, &event->header, EVENT_name, 0);
+	event->number = firing->values[0];
+	event->code = 0;
+	event->kind = kind;
+	event->line = line;
+	event->reserved = 0;
+	scratch->size = sizeof(*event);
+	event->name_size = probe_text(scratch, name);
+	event->file_size = probe_text(scratch, file);
+	return scratch;
+}
+
 /* All registers in an array, to select one by number. */
 struct probe_registers {
 	uint64_t words[OPERAND_REGISTERS];

@@ -14,7 +14,7 @@ static struct {
 		struct event_gc_begin begin;
 		struct event_gc_end end;
 		struct event_gc_cycle cycle;
-		struct event_gc_name name;
+		struct event_name name;
 		struct event_heap_area area;
 		char bytes[2048];
 	} of[SEEN_MAX];
@@ -125,9 +125,9 @@ static const struct event_gc_begin *begun(size_t n)
 static void check_name(uint64_t number, const char *text)
 {
 	for (size_t i = 0; i < seen.n; i++)
-		if (seen.of[i].header.code == EVENT_gc_name && seen.of[i].name.number == number) {
+		if (seen.of[i].header.code == EVENT_name && seen.of[i].name.number == number) {
 			CHECK_EQ(seen.of[i].name.name_size, strlen(text));
-			CHECK(!memcmp(seen.of[i].bytes + sizeof(struct event_gc_name), text,
+			CHECK(!memcmp(seen.of[i].bytes + sizeof(struct event_name), text,
 				      strlen(text)));
 			return;
 		}

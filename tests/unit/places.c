@@ -14,12 +14,11 @@ static struct {
 	union {
 		struct event_header header;
 		struct event_alloc alloc;
-		struct event_type type;
 		struct event_period period;
 		struct event_gc_begin begin;
 		struct event_gc_end end;
 		struct event_gc_cycle cycle;
-		struct event_gc_name name;
+		struct event_name name;
 		struct event_freed freed;
 		struct event_runtime runtime;
 		char bytes[2048];
@@ -163,12 +162,12 @@ TEST(a_pause_has_its_collector_its_sizes_and_its_reason)
 	CHECK_EQ(fire(&reason, 0), 0);
 	fire_plain(PLACE_PAUSE_END, 1, 150);
 	CHECK_EQ(seen.n, 10); /* with the names and figures of three areas: see heaps.c */
-	CHECK_EQ(seen.of[0].header.code, EVENT_gc_name);
+	CHECK_EQ(seen.of[0].header.code, EVENT_name);
 	CHECK_EQ(seen.of[0].name.name_size, strlen("G1 Young Generation"));
 	CHECK_EQ(seen.of[1].begin.header.time, 100);
 	CHECK_EQ(seen.of[1].begin.kind, GCPROF_GC_MINOR);
 	CHECK_EQ(seen.of[1].begin.name, seen.of[0].name.number);
-	CHECK_EQ(seen.of[5].header.code, EVENT_gc_name);
+	CHECK_EQ(seen.of[5].header.code, EVENT_name);
 	CHECK_EQ(seen.of[6].header.code, EVENT_gc_end);
 	CHECK_EQ(seen.of[6].end.heap_before, 1030);
 	CHECK_EQ(seen.of[6].end.heap_after, 50);
@@ -431,10 +430,10 @@ static void check_type(const char *text, const char *name)
 	seen.n = 0;
 	CHECK_EQ(fire(&event, tail), 0);
 	CHECK_EQ(seen.n, 2);
-	CHECK_EQ(seen.of[0].header.code, EVENT_type);
-	CHECK_EQ(seen.of[0].type.type, 0x7f00);
-	CHECK_EQ(seen.of[0].type.name_size, strlen(name));
-	CHECK(!memcmp(seen.of[0].bytes + sizeof(struct event_type), name, strlen(name)));
+	CHECK_EQ(seen.of[0].header.code, EVENT_name);
+	CHECK_EQ(seen.of[0].name.number, 0x7f00);
+	CHECK_EQ(seen.of[0].name.name_size, strlen(name));
+	CHECK(!memcmp(seen.of[0].bytes + sizeof(struct event_name), name, strlen(name)));
 }
 
 TEST(classes_are_named_as_in_programs)

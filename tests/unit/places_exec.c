@@ -17,10 +17,9 @@ static void see(void *context, const struct event_header *event, size_t size)
 {
 	(void)context;
 	(void)size;
-	if (event->code == EVENT_gc_name)
-		named = event->time;
-	if (event->code == EVENT_type)
-		typed = event->time;
+	if (event->code == EVENT_name)
+		*(((const struct event_name *)event)->kind == GCPROF_NAME_GC ? &named : &typed) =
+			event->time;
 }
 
 /* Go's types: offset, size, and one range of code, whose samples have theirs nearby. */

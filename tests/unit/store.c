@@ -158,10 +158,10 @@ TEST(forked_child_inherits_and_goes_its_own_way)
 {
 	begin();
 	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/a");
-	send_type(1, 100, 7, "pair");
+	send_type(1, 7, "pair");
 	send_fork(1, 100, 2, 200);
 	send_mmap(2, 0x2000, 0x1000, 0, "/nowhere/b");
-	send_type(2, 200, 8, "child's");
+	send_type(2, 8, "child's");
 	send_ip(2, 200, 0x1010);
 	send_ip(2, 200, 0x2010);
 	send_ip(1, 100, 0x2010);
@@ -189,15 +189,15 @@ TEST(exec_forgets_the_old_program)
 
 	begin();
 	send_mmap(1, 0x1000, 0x1000, 0, "/nowhere/a");
-	send_type(1, 100, 7, "old type");
-	send_code(1, 100, 5, "old code", "");
+	send_type(1, 7, "old type");
+	send_code(1, 5, "old code", "");
 	send_alloc(1, 100, 1, 7);
 	send_cpu(1, 100, &in);
 	send_exec(1, 100, "/nowhere/b");
 	send_cpu(1, 100, &in);
 	send_alloc(1, 100, 1, 7);
-	send_type(1, 100, 7, "new type");
-	send_code(1, 100, 5, "new code", "file.x");
+	send_type(1, 7, "new type");
+	send_code(1, 5, "new code", "file.x");
 	finish();
 	CHECK_STR(seen.strings[nth(RECORD_exec, 0)->exec.path], "/nowhere/b");
 	/* The same numbers, but they are not mistaken for the old ones. */
@@ -274,14 +274,14 @@ TEST(unknown_process_is_made_known)
 TEST(names_are_written_when_needed_and_once)
 {
 	begin();
-	send_type(1, 100, 1, "never used");
-	send_type(1, 100, 2, "before");
+	send_type(1, 1, "never used");
+	send_type(1, 2, "before");
 	send_alloc(1, 100, 1, 2);
 	send_alloc(1, 100, 2, 2);
 	send_alloc(1, 100, 3, 3);
-	send_type(1, 100, 3, "after");
-	send_type(1, 100, 3, "after");
-	send_type(1, 100, 2, "before");
+	send_type(1, 3, "after");
+	send_type(1, 3, "after");
+	send_type(1, 2, "before");
 	finish();
 	CHECK_EQ(count(RECORD_type), 2);
 	CHECK_STR(seen.strings[nth(RECORD_type, 0)->type.name], "before");
@@ -440,7 +440,7 @@ TEST(counts_beyond_the_record_are_refused)
 {
 	struct event_fate *fate;
 	struct event_cpu *cpu;
-	struct event_type *type;
+	struct event_name *type;
 	struct event_mmap *map;
 
 	begin();
@@ -456,7 +456,7 @@ TEST(counts_beyond_the_record_are_refused)
 	cpu = event(EVENT_cpu, sizeof(*cpu) + 200 * 16, 1, 100);
 	cpu->stack.n_user = STACK_DEPTH_MAX + 1;
 	CHECK_EQ(send_event(), 0);
-	type = event(EVENT_type, sizeof(*type) + 8, 1, 100);
+	type = event(EVENT_name, sizeof(*type) + 8, 1, 100);
 	type->name_size = 9;
 	CHECK_EQ(send_event(), 0);
 	map = event(EVENT_mmap, sizeof(*map), 1, 100);

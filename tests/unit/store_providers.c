@@ -4,18 +4,13 @@
 #include "profile/codes.h"
 
 /* `place` is of the file in the events of its probes. */
-static void send_provider(uint32_t process, uint32_t pid, uint8_t place, const char *name,
-			  const char *version)
+static void send_provider(uint32_t process, uint8_t place, const char *name, const char *version,
+			  uint32_t refused)
 {
-	size_t padded = (strlen(name) + 7) & ~(size_t)7;
-	struct event_provider *provider =
-		event(EVENT_provider, sizeof(*provider) + padded + strlen(version), process, pid);
+	struct event_name *named = name_event(process, GCPROF_NAME_PROVIDER, 0, name, version);
 
-	provider->header.provider = place;
-	provider->name_size = (uint16_t)strlen(name);
-	provider->version_size = (uint16_t)strlen(version);
-	memcpy(provider + 1, name, strlen(name));
-	memcpy((char *)(provider + 1) + padded, version, strlen(version));
+	named->header.provider = place;
+	named->line = refused;
 	CHECK_EQ(send_event(), 0);
 }
 
@@ -34,14 +29,14 @@ static void send_alloc_of(uint32_t process, uint32_t pid, uint8_t place)
 TEST(providers_have_names)
 {
 	begin();
-	send_provider(1, 100, 5, "never used", "");
-	send_provider(1, 100, 6, "agent", "1.0");
+	send_provider(1, 5, "never used", "", 0);
+	send_provider(1, 6, "agent", "1.0", 0);
 	send_fork(1, 100, 2, 200);
 	send_alloc_of(1, 100, 6);
 	send_alloc_of(1, 100, 6);
 	send_alloc_of(2, 200, 7);
 	send_alloc_of(2, 200, 6);
-	send_provider(2, 200, 7, "runtime", "");
+	send_provider(2, 7, "runtime", "", 0);
 	finish();
 	CHECK_EQ(count(RECORD_runtime), 3);
 	for (int i = 0; i < 2; i++) {
@@ -57,13 +52,7 @@ TEST(providers_have_names)
 
 static void send_gc_name(uint8_t place, uint64_t number, const char *name)
 {
-	struct event_gc_name *event_name =
-		event(EVENT_gc_name, sizeof(*event_name) + strlen(name), 1, 100);
-
-	event_name->header.provider = place;
-	event_name->number = number;
-	event_name->name_size = (uint32_t)strlen(name);
-	memcpy(event_name + 1, name, strlen(name));
+	name_event(1, GCPROF_NAME_GC, number, name, "")->header.provider = place;
 	CHECK_EQ(send_event(), 0);
 }
 
@@ -170,16 +159,12 @@ TEST(objects_survive_the_collections_of_their_own_heap_and_end_with_it)
 TEST(a_provider_that_samples_nothing_says_why_by_a_number)
 {
 	const struct record *agent;
-	struct event_provider *provider;
 
 	begin();
-	send_provider(1, 100, 5, "runtime", "1.0: with a colon");
+	send_provider(1, 5, "runtime", "1.0: with a colon", 0);
 	send_alloc_of(1, 100, 5);
 	send_fork(1, 100, 2, 200);
-	send_provider(2, 200, 6, "agent", "1.0");
-	provider = (void *)rig.room;
-	provider->refused = GCPROF_REFUSED_MALLOC;
-	CHECK_EQ(send_event(), 0);
+	send_provider(2, 6, "agent", "1.0", GCPROF_REFUSED_MALLOC);
 	finish();
 	CHECK_EQ(count(RECORD_runtime), 2);
 	CHECK_EQ(nth(RECORD_runtime, 0)->runtime.unsampled, 0);

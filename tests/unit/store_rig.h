@@ -277,29 +277,31 @@ RIG void send_exit(uint32_t process, uint32_t pid, uint32_t tid, uint32_t last)
 	CHECK_EQ(send_event(), 0);
 }
 
-RIG void send_type(uint32_t process, uint32_t pid, uint64_t number, const char *name)
+RIG struct event_name *name_event(uint32_t process, enum gcprof_name_kind kind, uint64_t number,
+				  const char *name, const char *file)
 {
-	struct event_type *type = event(EVENT_type, sizeof(*type) + strlen(name), process, pid);
+	size_t padded = (strlen(name) + 7) & ~(size_t)7;
+	struct event_name *named =
+		event(EVENT_name, sizeof(*named) + padded + strlen(file), process, process * 100);
 
-	type->type = number;
-	type->name_size = (uint32_t)strlen(name);
-	memcpy(type + 1, name, strlen(name));
+	named->kind = kind;
+	named->number = number;
+	named->name_size = (uint16_t)strlen(name);
+	named->file_size = (uint16_t)strlen(file);
+	memcpy(named + 1, name, strlen(name));
+	memcpy((char *)(named + 1) + padded, file, strlen(file));
+	return named;
+}
+
+RIG void send_type(uint32_t process, uint64_t number, const char *name)
+{
+	name_event(process, GCPROF_NAME_TYPE, number, name, "");
 	CHECK_EQ(send_event(), 0);
 }
 
-RIG void send_code(uint32_t process, uint32_t pid, uint64_t number, const char *name,
-		   const char *file)
+RIG void send_code(uint32_t process, uint64_t number, const char *name, const char *file)
 {
-	size_t padded = (strlen(name) + 7) & ~(size_t)7;
-	struct event_code *code =
-		event(EVENT_code, sizeof(*code) + padded + strlen(file), process, pid);
-
-	code->code = number;
-	code->line = 10;
-	code->name_size = (uint16_t)strlen(name);
-	code->file_size = (uint16_t)strlen(file);
-	memcpy(code + 1, name, strlen(name));
-	memcpy((char *)(code + 1) + padded, file, strlen(file));
+	name_event(process, GCPROF_NAME_CODE, number, name, file)->line = 10;
 	CHECK_EQ(send_event(), 0);
 }
 

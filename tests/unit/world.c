@@ -473,7 +473,7 @@ TEST(a_program_that_maps_without_end_is_cut_short_and_counted)
 static void name_without_end(const char *name)
 {
 	for (uint64_t i = 1; i <= 100000; i++) {
-		send_type(1, 100, i, name);
+		send_type(1, i, name);
 		send_alloc(1, 100, i, i + 1000000);
 	}
 }
@@ -495,7 +495,7 @@ TEST(a_program_that_names_without_end_leaves_room_for_the_names_of_others)
 	name_without_end(name);
 	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), 2 * lost);
 	for (uint64_t i = 1; i <= 1000; i++) {
-		send_type(2, 200, i, name);
+		send_type(2, i, name);
 		send_alloc(2, 200, i, i);
 	}
 	CHECK_EQ(store_loss(rig.store, LOSS_SHARE), 2 * lost);

@@ -14,7 +14,7 @@ struct places;
 #define HEAP_AREAS_MAX 16 /* of a collection; further ones are left out */
 
 struct heap_area {
-	uint64_t name;                       /* of a gc_name */
+	uint64_t name;                       /* of a name */
 	uint32_t flags;                      /* enum heap_area_flag */
 	uint64_t before, after, size, limit; /* bytes, as in event_heap_area */
 };

@@ -22,14 +22,14 @@ static void emit_name(struct places *places, const struct event_header *like, ui
 		      const char *text)
 {
 	struct {
-		struct event_gc_name event;
+		struct event_name event;
 		char text[sizeof(((struct heap_names *)NULL)->own[0])];
-	} name = {.event = {.header = *like, .number = number}};
+	} name = {.event = {.header = *like, .number = number, .kind = GCPROF_NAME_GC}};
 
-	name.event.name_size = (uint32_t)strnlen(text, sizeof(name.text));
+	name.event.name_size = (uint16_t)strnlen(text, sizeof(name.text));
 	memcpy(name.text, text, name.event.name_size);
-	places_put(places, &name.event.header, EVENT_gc_name,
-		   sizeof(name.event) + ((name.event.name_size + 7) & ~7u));
+	places_put(places, &name.event.header, EVENT_name,
+		   sizeof(name.event) + ((name.event.name_size + 7u) & ~7u));
 }
 
 bool places_is_stale(const struct places *places, const struct event_header *event, uint64_t said)

@@ -133,11 +133,12 @@ static bool is_new(struct places *places, const struct firing *firing, uint64_t 
 static void emit_type(struct places *places, const struct firing *firing)
 {
 	struct {
-		struct event_type event;
+		struct event_name event;
 		char text[NAME_BYTES_MAX + 8];
 	} type = {
 		.event = {.header = firing->event->header,
-			  .type = firing->values.of[VALUE_TYPE],
+			  .number = firing->values.of[VALUE_TYPE],
+			  .kind = GCPROF_NAME_TYPE,
 			  .code = firing->event->text_size[0] ? 0 : firing->values.of[VALUE_CODE]}};
 	char text[NAME_BYTES_MAX];
 
@@ -146,9 +147,9 @@ static void emit_type(struct places *places, const struct firing *firing)
 		firing->runtime->type_name(text, type.text, NAME_BYTES_MAX);
 	else
 		memcpy(type.text, text, sizeof(text));
-	type.event.name_size = (uint32_t)strlen(type.text);
-	places_put(places, &type.event.header, EVENT_type,
-		   sizeof(type.event) + ((type.event.name_size + 7) & ~7u));
+	type.event.name_size = (uint16_t)strlen(type.text);
+	places_put(places, &type.event.header, EVENT_name,
+		   sizeof(type.event) + ((type.event.name_size + 7u) & ~7u));
 }
 
 /*

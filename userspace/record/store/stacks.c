@@ -397,7 +397,7 @@ static uint64_t managed_frame(struct stacks *stacks, struct process *process,
 {
 	uint64_t number = process_number(process, (uint8_t)(frame->kind >> 8), frame->place >> 32);
 
-	if (processes_reference(stacks->processes, process, NAME_CODE, number) == -ENOMEM)
+	if (processes_reference(stacks->processes, process, GCPROF_NAME_CODE, number) == -ENOMEM)
 		return 0;
 	return profile_writer_managed(stacks->writer, process->id, number, (uint32_t)frame->place);
 }

@@ -13,7 +13,7 @@
 /* Writes the provider's name, if it has one, with the first event of that provider. */
 static int reference_provider(struct store *store, const struct incoming *in, uint8_t provider)
 {
-	return provider ? processes_reference(store->processes, in->process, NAME_PROVIDER,
+	return provider ? processes_reference(store->processes, in->process, GCPROF_NAME_PROVIDER,
 					      process_number(in->process, provider, 0))
 			: 0;
 }
@@ -68,7 +68,7 @@ int store_alloc(struct store *store, const struct incoming *in)
 	record.alloc.quality = keyed.quality;
 	if (!err && event->type) {
 		record.alloc.type = process_number(in->process, provider, event->type);
-		err = processes_reference(store->processes, in->process, NAME_TYPE,
+		err = processes_reference(store->processes, in->process, GCPROF_NAME_TYPE,
 					  record.alloc.type);
 	}
 	return err ? err : profile_writer_put(store->writer, &record);
@@ -268,15 +268,15 @@ int store_gc_summary(struct store *store, const struct incoming *in)
 	return err;
 }
 
-/* Its name is in the file with this code. */
+/* The name of a type is in the file with this code. */
 static int ask_type(struct store *store, const struct incoming *in)
 {
-	const struct event_type *event = (const void *)in->header;
+	const struct event_name *event = (const void *)in->header;
 	const struct mapping *mapping = mappings_find(in->process->mappings, event->code);
 
 	return mapping ? frame_names_type(store->names, in->process->id,
-					  store_number(in, event->type), mapping->module,
-					  event->type)
+					  store_number(in, event->number), mapping->module,
+					  event->number)
 		       : 0;
 }
 
@@ -295,59 +295,37 @@ static int take_name(const struct incoming *in, size_t size, size_t file_size, s
 	return err;
 }
 
-/* Keeps the name of what the provider gave this number. */
-static int keep_name(struct store *store, const struct incoming *in, enum name_kind kind,
-		     uint64_t number, const struct name *name)
+/* The provider or runtime of this name and version samples nothing. */
+static int put_unsampled(struct store *store, const struct incoming *in, const struct name *name,
+			 uint32_t why)
 {
-	return processes_name(store->processes, in->process, kind, store_number(in, number), name);
+	return store_put_unsampled(store, in->process, (struct bytes){name->text, name->text_size},
+				   (struct bytes){name->file, name->file_size}, why);
 }
 
-int store_type(struct store *store, const struct incoming *in)
+int store_name(struct store *store, const struct incoming *in)
 {
-	const struct event_type *event = (const void *)in->header;
-	struct name name;
-	int err = take_name(in, event->name_size, 0, &name);
-
-	if (err)
-		return err;
-	return event->code ? ask_type(store, in)
-			   : keep_name(store, in, NAME_TYPE, event->type, &name);
-}
-
-int store_code(struct store *store, const struct incoming *in)
-{
-	const struct event_code *event = (const void *)in->header;
+	const struct event_name *event = (const void *)in->header;
+	const enum gcprof_name_kind kind = event->kind;
 	struct name name;
 	int err = take_name(in, event->name_size, event->file_size, &name);
 
-	name.line = event->line;
-	return err ? err : keep_name(store, in, NAME_CODE, event->code, &name);
-}
-
-int store_gc_name(struct store *store, const struct incoming *in)
-{
-	const struct event_gc_name *event = (const void *)in->header;
-	struct name name;
-	int err = take_name(in, event->name_size, 0, &name);
-
-	if (err || event->number < GC_NAMES_FIRST || event->number >= GCPROF_GC_NAMES_END)
-		return err ? err : -EBADMSG;
-	return name.text_size ? keep_name(store, in, NAME_GC, event->number, &name) : 0;
-}
-
-int store_provider(struct store *store, const struct incoming *in)
-{
-	const struct event_provider *event = (const void *)in->header;
-	struct name name;
-	int err = take_name(in, event->name_size, event->version_size, &name);
-
-	if (err)
+	if (!err && (kind < GCPROF_NAME_TYPE || kind > GCPROF_NAME_GC ||
+		     (kind == GCPROF_NAME_GC &&
+		      (event->number < GC_NAMES_FIRST || event->number >= GCPROF_GC_NAMES_END))))
+		err = -EBADMSG;
+	if (err || (kind == GCPROF_NAME_GC && !name.text_size))
 		return err;
-	if (!event->refused)
-		return keep_name(store, in, NAME_PROVIDER, 0, &name);
-	in->process->expects = 0;
-	return store_put_unsampled(store, in->process, (struct bytes){name.text, name.text_size},
-				   (struct bytes){name.file, name.file_size}, event->refused);
+	if (event->code)
+		return ask_type(store, in);
+	if (kind == GCPROF_NAME_PROVIDER && event->line) {
+		in->process->expects = 0;
+		return put_unsampled(store, in, &name, event->line);
+	}
+	name.line = event->line;
+	return processes_name(store->processes, in->process, kind,
+			      store_number(in, kind == GCPROF_NAME_PROVIDER ? 0 : event->number),
+			      &name);
 }
 
 int store_period(struct store *store, const struct incoming *in)
@@ -382,10 +360,7 @@ int store_runtime(struct store *store, const struct incoming *in)
 		return store_copied(store, in);
 	/* The runtime is known; its samples cannot be read. */
 	err = take_name(in, event->name_size, event->version_size, &name);
-	return err ? err
-		   : store_put_unsampled(
-			     store, in->process, (struct bytes){name.text, name.text_size},
-			     (struct bytes){name.file, name.file_size}, event->unsampled);
+	return err ? err : put_unsampled(store, in, &name, event->unsampled);
 }
 
 int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *number)
@@ -393,5 +368,5 @@ int store_refer_gc(struct store *store, const struct incoming *in, uint64_t *num
 	if (*number < GC_NAMES_FIRST)
 		return 0;
 	*number = store_number(in, *number);
-	return processes_reference(store->processes, in->process, NAME_GC, *number);
+	return processes_reference(store->processes, in->process, GCPROF_NAME_GC, *number);
 }

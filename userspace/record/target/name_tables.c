@@ -116,53 +116,26 @@ static void emit_name(void *context, const struct table_name *name, const char *
 		      const char *file)
 {
 	const struct table *table = context;
+	bool has_file = name->kind == GCPROF_NAME_CODE || name->kind == GCPROF_NAME_PROVIDER;
 	struct {
-		union {
-			struct event_header header;
-			struct event_type type;
-			struct event_code code;
-			struct event_provider provider;
-			struct event_gc_name gc_name;
-		};
+		struct event_name event;
 		char texts[2 * (TABLE_TEXT_MAX + 8)];
-	} event = {.header = table->header};
-	char *at = (char *)&event;
+	} named = {.event = {.header = table->header,
+			     .number = name->id,
+			     .kind = name->kind,
+			     .line = name->line,
+			     .name_size = name->text_size,
+			     .file_size = has_file ? name->file_size : 0}};
+	struct event_header *header = &named.event.header;
+	char *at = named.texts;
 
-	event.header.tid = event.header.pid;
-	event.header.fiber = 0;
-	switch (name->kind) {
-	case GCPROF_NAME_TYPE:
-		event.header.code = EVENT_type;
-		event.type.type = name->id;
-		event.type.name_size = name->text_size;
-		at += sizeof(event.type);
-		break;
-	case GCPROF_NAME_CODE:
-		event.header.code = EVENT_code;
-		event.code.code = name->id;
-		event.code.line = name->line;
-		event.code.name_size = name->text_size;
-		event.code.file_size = name->file_size;
-		at += sizeof(event.code);
-		break;
-	case GCPROF_NAME_GC:
-		event.header.code = EVENT_gc_name;
-		event.gc_name.number = name->id;
-		event.gc_name.name_size = name->text_size;
-		at += sizeof(event.gc_name);
-		break;
-	default:
-		event.header.code = EVENT_provider;
-		event.provider.name_size = name->text_size;
-		event.provider.version_size = name->file_size;
-		event.provider.refused = name->line;
-		at += sizeof(event.provider);
-	}
-	put_text(&at, text, name->text_size);
-	if (name->kind == GCPROF_NAME_CODE || name->kind == GCPROF_NAME_PROVIDER)
-		put_text(&at, file, name->file_size);
-	event.header.size = (uint32_t)(at - (char *)&event);
-	table->tables->emit(table->tables->context, &event.header, event.header.size);
+	header->code = EVENT_name;
+	header->tid = header->pid;
+	header->fiber = 0;
+	put_text(&at, text, named.event.name_size);
+	put_text(&at, file, named.event.file_size);
+	header->size = (uint32_t)(at - (char *)&named);
+	table->tables->emit(table->tables->context, header, header->size);
 }
 
 static const char *reason(int err)

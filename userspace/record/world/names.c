@@ -348,11 +348,11 @@ int names_write(struct profile_writer *writer, uint64_t process, struct name_key
 	struct record record = {.kind = RECORD_type};
 
 	switch (key.kind) {
-	case NAME_TYPE:
+	case GCPROF_NAME_TYPE:
 		record.type =
 			(struct record_type){.process = process, .type = key.number, .name = text};
 		break;
-	case NAME_CODE:
+	case GCPROF_NAME_CODE:
 		record.kind = RECORD_code;
 		record.code = (struct record_code){.process = process,
 						   .code = key.number,
@@ -360,7 +360,7 @@ int names_write(struct profile_writer *writer, uint64_t process, struct name_key
 						   .file = file,
 						   .line = name->line};
 		break;
-	case NAME_GC:
+	case GCPROF_NAME_GC:
 		record.kind = RECORD_gc_name;
 		record.gc_name = (struct record_gc_name){
 			.process = process, .number = key.number, .name = text};

@@ -12,16 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../gc/provider/frame.h"
 #include "../../profile/record.h"
 
 #define NAMES_BUDGET (32 << 20) /* bytes, of all tables in a recording */
 
 #define PROVIDER_NONE (PROFILE_PROVIDERS + 1) /* in the profile: of one that has no events */
 
-enum name_kind { NAME_TYPE = 1, NAME_CODE = 2, NAME_PROVIDER = 3, NAME_GC = 4 };
-
 struct name_key {
-	uint64_t kind; /* enum name_kind */
+	uint64_t kind; /* enum gcprof_name_kind */
 	uint64_t number;
 };
 

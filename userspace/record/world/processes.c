@@ -529,8 +529,8 @@ uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap)
 	return heap + place_provider(process, provider);
 }
 
-int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
-			uint64_t number)
+int processes_reference(struct processes *processes, struct process *process,
+			enum gcprof_name_kind kind, uint64_t number)
 {
 	struct names_share *share = share_of(processes, process);
 	struct name_key key = {kind, number};
@@ -564,7 +564,7 @@ int processes_reference(struct processes *processes, struct process *process, en
 	return names_write(processes->writer, process->id, key, &name);
 }
 
-int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
+int processes_name(struct processes *processes, struct process *process, enum gcprof_name_kind kind,
 		   uint64_t number, const struct name *name)
 {
 	struct names_share *share = share_of(processes, process);

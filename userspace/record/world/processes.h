@@ -200,9 +200,9 @@ uint64_t process_heap(struct process *process, uint8_t provider, uint64_t heap);
 
 /* A record refers to the name: it is written now if known, otherwise as soon as it is. Names beyond
  * the process's share are dropped and counted. -ENOMEM. */
-int processes_reference(struct processes *processes, struct process *process, enum name_kind kind,
-			uint64_t number);
-int processes_name(struct processes *processes, struct process *process, enum name_kind kind,
+int processes_reference(struct processes *processes, struct process *process,
+			enum gcprof_name_kind kind, uint64_t number);
+int processes_name(struct processes *processes, struct process *process, enum gcprof_name_kind kind,
 		   uint64_t number, const struct name *name);
 
 /* Referenced names that were dropped because their process had too many. */
