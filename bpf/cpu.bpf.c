@@ -70,8 +70,9 @@ int cpu_tick(struct bpf_perf_event_data *ctx)
 	/* An idle CPU. */
 	if (!bpf_get_current_pid_tgid())
 		return 0;
-	state = filter_active();
-	if (!state)
+	/* Exiting takes time that is counted, so it has samples. */
+	state = filter_followed();
+	if (!state || !(state->flags & (TASK_ACTIVE | TASK_ENDED)))
 		return config.measured ? cost_count(COST_OTHER_TICKS) : 0;
 	return COST_OF(COST_TICK, COST_SELDOM, tick_emit(ctx, state));
 }

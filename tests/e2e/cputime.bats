@@ -77,6 +77,41 @@ shared() { # TICKS
 	holds '[.threads[] | select(.cpu_ns > 0)] | length > 1400'
 }
 
+# Ticks hit a thread before its time is reported: it waits for the others, in turn with the recorder.
+@test "3000 threads of a millisecond: their function has their CPU time, in every view" {
+	need_root
+	local view
+	record -- "$PROGRAMS/clocked" wave 3000
+	exact .cpu.on_cpu_ns
+	adds_up
+	"$GCPROF" report --filter function=work_one --json >only.json
+	"$GCPROF" report --filter function=work_one --width 200 | grep work_one
+	for view in pprof firefox; do
+		"$GCPROF" export -f "$view" --filter function=work_one -o "only.$view.gz"
+	done
+	zcat only.pprof.gz | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export" \
+		profile.proto | awk '/^sample/ {i = 0} /^  value: / && i++ == 4 {sum += $2} END {printf "%.0f\n", sum}' >views
+	zcat only.firefox.gz | jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' >>views
+	jq '.functions[] | select(.name == "work_one") | .cpu_total_ns, .cpu_self_ns' only.json >>views
+	ask '.functions[] | select(.name == "work_one").cpu_self_ns' >>views
+	echo "CPU time of work_one: $(tr '\n' ' ' <views), by the clocks of its threads $(truth one_ns) of $(truth cpu_ns)"
+	[ "$(wc -l <views)" = 5 ]
+	# Chance divides what is not work_one's.
+	jq -es "$(truth one_ns)"' as $truth | ('"$(truth cpu_ns)"' - $truth) as $rest |
+		all(. - $truth | fabs < $truth * 0.03 + 5 * ($rest * 1001001 | sqrt))' views
+}
+
+@test "processes that take longer to end than they work: what they take to end has samples" {
+	need_root
+	record -- "$PROGRAMS/clocked" tasks 500
+	exact .cpu.on_cpu_ns
+	adds_up
+	holds '.cpu.no_samples_ns < .cpu.on_cpu_ns / 20'
+	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("mmput|exit_mm")))] |
+		map(.cpu_total_ns) | max > 0'
+	"$GCPROF" report --json | jq -e '.stacks.complete > 0.95'
+}
+
 @test "a timer that was slowed down: CPU time is exact all the same" {
 	need_root
 	"$GCPROF" record --syscalls off --max-overhead 0.01 -- "$PROGRAMS/clocked" cpu 6 >out 2>record.log

@@ -42,6 +42,9 @@ static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
 
 	if (!thread)
 		return -ENOMEM;
+	/* Exiting goes on after the exit was recorded. */
+	if (thread->unregistered && thread->unregistered < record->time)
+		thread->unregistered = record->time;
 	firefox->n_cpu++;
 	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
 }
@@ -69,10 +72,7 @@ static int end_cpu(struct firefox *firefox)
 		struct record_cpu rest = {
 			.time = ended ? firefox->threads[id].unregistered : world->last_time,
 			.thread = id,
-			/*
-			 * Threads may share samples, so the samples of a thread may stand
-			 * for more than its CPU time.
-			 */
+			/* Samples of a thread may stand for more than its CPU time. */
 			.ns = (uint64_t)((double)ns / sum * left),
 		};
 

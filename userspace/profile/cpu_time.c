@@ -6,7 +6,9 @@
  *
  * For a thread with several samples in a chunk, its own time is divided among them. Threads with
  * few samples or none, such as short ones, are taken together: their time is divided among all
- * their samples, and time that exceeds the limit per tick goes to the next chunk.
+ * their samples, and time that exceeds the limit per tick goes to the next chunk. A chunk may end
+ * before the time of its ticks is reported, such as that of a thread that waits: if more ticks came
+ * than chance explains, each stands for the time between two, at the expense of the next chunks.
  *
  * No timer fires while interrupts are off or a virtual CPU is taken away. Then there are fewer
  * ticks than chance explains, all in other code. Scaling them would charge that code with the
@@ -49,7 +51,7 @@ struct cpu_sums {
 	struct map *balanced;   /* thread: index among the balances, from 1 */
 	struct buffer balances; /* struct balance[] */
 	struct balance others;  /* of threads taken together */
-	int64_t left;           /* their ns not yet assigned to a sample */
+	int64_t left;           /* their ns not yet assigned; negative: assigned but not reported */
 };
 
 /* The part of `whole` that belongs to the first `some` of `all`. */
@@ -135,8 +137,11 @@ static bool has_own(const struct cpu_sum *item)
 	return item->samples >= OWN_SAMPLES && item->used > 0;
 }
 
-/* Whether ticks are fewer than chance explains. `item`: the growth since the last call. */
-static bool is_short(struct balance *balance, const struct cpu_sum *item, uint64_t tick_ns)
+/*
+ * How many ticks fewer came than expected, over what chance explains: above 1 too few came, below
+ * -1 too many. `item`: the growth since the last call.
+ */
+static double missing(struct balance *balance, const struct cpu_sum *item, uint64_t tick_ns)
 {
 	double ticks = item->samples ? (double)item->ticks / (double)item->samples : 1;
 
@@ -146,8 +151,8 @@ static bool is_short(struct balance *balance, const struct cpu_sum *item, uint64
 		balance->ticks /= 2;
 		balance->expected /= 2;
 	}
-	return balance->expected - balance->ticks >
-	       CHANCE * sqrt(fmax(balance->expected * ticks, 0));
+	return (balance->expected - balance->ticks) /
+	       (CHANCE * sqrt(fmax(fmax(balance->expected, balance->ticks) * ticks, 1)));
 }
 
 /* *ns: the time that a thread's own samples stand for. 0 or -ENOMEM. */
@@ -163,17 +168,18 @@ static int divide_own(struct cpu_sums *sums, const struct cpu_sum *item, uint64_
 	if (!balance)
 		return -ENOMEM;
 	*ns = (uint64_t)item->used;
-	if (is_short(balance, item, tick_ns) && *ns > most)
+	if (missing(balance, item, tick_ns) > 1 && *ns > most)
 		*ns = most;
 	return 0;
 }
 
 /* The time that the samples of all other threads stand for; *ticks: their ticks. */
-static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, uint64_t *ticks)
+static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, bool last, uint64_t *ticks)
 {
 	const struct cpu_sum *items = (const void *)sums->items.data;
 	struct cpu_sum all = {0};
 	uint64_t most, ns;
+	double off;
 
 	for (size_t i = 0; i < sums->items.size / sizeof(*items); i++) {
 		if (has_own(&items[i]))
@@ -184,26 +190,30 @@ static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, uint64_t 
 	}
 	*ticks = all.ticks;
 	sums->left = (int64_t)((uint64_t)sums->left + (uint64_t)all.used);
-	if (sums->left <= 0)
-		return 0;
-	if (is_short(&sums->others, &all, tick_ns)) {
-		most = all.ticks * tick_ns;
-		ns = (uint64_t)sums->left < most ? (uint64_t)sums->left : most;
+	ns = sums->left > 0 ? (uint64_t)sums->left : 0;
+	most = all.ticks * tick_ns;
+	off = missing(&sums->others, &all, tick_ns);
+	if (off < -1 && !last && sums->left >= 0 && ns < most)
+		ns = most;
+	if (off <= 1)
+		most *= TICK_TIMES;
+	ns = ns < most ? ns : most;
+	sums->left = (int64_t)((uint64_t)sums->left - ns);
+	if (off > 1 && sums->left > 0)
 		sums->left = 0;
-	} else {
-		most = all.ticks * tick_ns * TICK_TIMES;
-		ns = (uint64_t)sums->left < most ? (uint64_t)sums->left : most;
-		sums->left -= (int64_t)ns;
-	}
 	return ns;
 }
 
-int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, cpu_sums_put *put, void *context)
+int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, bool last, cpu_sums_put *put,
+		    void *context)
 {
 	const struct cpu_sum *items = (const void *)sums->items.data;
 	size_t count = tick_ns ? sums->items.size / sizeof(*items) : 0;
-	uint64_t ticks = 0, done = 0, ns = count ? divide_others(sums, tick_ns, &ticks) : 0;
+	uint64_t ticks = 0, done = 0, ns = 0;
 	int err = 0;
+
+	if (count)
+		ns = divide_others(sums, tick_ns, last, &ticks);
 
 	for (size_t i = 0; i < count && !err; i++) {
 		struct record record = {.kind = RECORD_cpu_time};

@@ -24,11 +24,13 @@ void cpu_sums_free(struct cpu_sums *sums); /* NULL is allowed */
 int cpu_sums_add(struct cpu_sums *sums, uint64_t thread, int64_t used, uint64_t ticks);
 
 /*
- * Divides everything added since the last call; `tick_ns` is the time between two ticks. Calls
- * `put` with each cpu_time record, stops at its first error and returns it.
+ * Divides everything added since the last call; `tick_ns` is the time between two ticks, and after
+ * the `last` call no time will be reported. Calls `put` with each cpu_time record, stops at its
+ * first error and returns it.
  */
 typedef int cpu_sums_put(void *context, const struct record *record);
-int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, cpu_sums_put *put, void *context);
+int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, bool last, cpu_sums_put *put,
+		    void *context);
 
 /* From now on data belongs to another file: samples there do not stand for earlier time, and thread
  * ids differ. */

@@ -60,16 +60,16 @@ static int put_cpu_time(void *context, const struct record *record)
 	return codec_encode(writer->codec, record, &writer->plain);
 }
 
-/* Puts the weight of the chunk's timer samples, at its end. */
-static int put_cpu_times(struct profile_writer *writer)
+/* Puts the weight of the chunk's timer samples, at its end; `last`: at that of the file. */
+static int put_cpu_times(struct profile_writer *writer, bool last)
 {
-	return cpu_sums_divide(writer->cpu, writer->tick_ns, put_cpu_time, writer);
+	return cpu_sums_divide(writer->cpu, writer->tick_ns, last, put_cpu_time, writer);
 }
 
 /* Compresses the open chunk into one frame and writes it to the sink. */
 static int write_frame(struct profile_writer *writer)
 {
-	int err = put_cpu_times(writer);
+	int err = put_cpu_times(writer, false);
 	size_t bound, size;
 
 	if (err)
@@ -189,7 +189,7 @@ static int put_plain(void *context, const struct record *record)
 		err = begin_chunk(writer);
 	/* The end record must be the last. */
 	if (!err && record->kind == RECORD_end)
-		err = put_cpu_times(writer);
+		err = put_cpu_times(writer, true);
 	if (!err)
 		err = codec_encode(writer->codec, record, &writer->plain);
 	if (err == -EMSGSIZE)

@@ -4,7 +4,9 @@
  * clocked steps SECONDS: sleeps for 20 us and works a little, again and again: in step with timers.
  * clocked busy SECONDS: works all the time. clocked cpu SECONDS: until it has used that CPU time.
  * clocked threads ROUNDS: threads and processes that end within a millisecond, and one of each that
- * goes on. clocked wait SECONDS: uses so much when it gets SIGUSR1, then waits for SIGTERM.
+ * goes on. clocked wave THREADS: threads that work for a millisecond and wait until all have.
+ * clocked tasks PROCESSES: processes whose memory takes the kernel longer to release than they
+ * work. clocked wait SECONDS: uses so much when it gets SIGUSR1, then waits for SIGTERM.
  *
  * The last line of its output, in ns, by clocks of the kernel: CPU time of all its threads and
  * children, and of two functions, of which one works three times as much as the other.
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -116,6 +119,55 @@ static void make_threads(long rounds)
 		;
 }
 
+static pthread_barrier_t all;
+
+static void *wave_thread(void *none)
+{
+	uint64_t begin;
+
+	pthread_barrier_wait(&all);
+	begin = now(CLOCK_THREAD_CPUTIME_ID);
+	work_one(MANY * SHORT);
+	__atomic_fetch_add(&one_ns, now(CLOCK_THREAD_CPUTIME_ID) - begin, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&all);
+	return none;
+}
+
+static void make_wave(unsigned count)
+{
+	pthread_t *threads = calloc(count, sizeof(*threads));
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	pthread_barrier_init(&all, NULL, count);
+	for (unsigned i = 0; threads && i < count; i++) {
+		if (pthread_create(&threads[i], &small, wave_thread, NULL))
+			_exit(1);
+	}
+	for (unsigned i = 0; threads && i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+static void make_tasks(long count)
+{
+	const size_t size = 16 << 20;
+	pid_t child;
+
+	for (long i = 0; i < count; i++) {
+		child = fork();
+		if (!child) {
+			work_one(SHORT);
+			if (mmap(NULL, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
+				_exit(1);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
 static uint64_t children_ns(void)
 {
 	struct rusage used;
@@ -169,6 +221,10 @@ int main(int argc, char **argv)
 		work_for(amount, CLOCK_PROCESS_CPUTIME_ID, 0, 4 * TURN);
 	else if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		make_threads((long)amount);
+	else if (argc > 1 && strcmp(argv[1], "wave") == 0)
+		make_wave((unsigned)amount);
+	else if (argc > 1 && strcmp(argv[1], "tasks") == 0)
+		make_tasks((long)amount);
 	else if (argc > 1 && strcmp(argv[1], "wait") == 0)
 		wait_and_work(amount);
 	else

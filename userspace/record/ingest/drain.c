@@ -32,6 +32,7 @@
 #define WALKS_NS  UINT64_C(10000000) /* wait of a round for stack dumps */
 #define WAIT_MS   10
 #define SPLIT_NS  (2 * SECOND_NS)    /* wait of a split for names */
+#define STORED_NS (SECOND_NS / 2)    /* wait of a second's figures for the events before them */
 #define NAMES_NS  UINT64_C(50000000) /* for the first names; doubles, up to a second */
 
 struct drain {
@@ -44,8 +45,9 @@ struct drain {
 	uint64_t mappings_lost;  /* so far */
 	uint64_t mappings_since; /* those since then may be lost if some are, ns */
 	uint64_t next_second;
-	uint64_t split; /* a split: all events until then are to be written; 0: none */
-	bool named;     /* names were requested since */
+	uint64_t second; /* threads' CPU time was reported: its chunk ends here; 0: it has ended */
+	uint64_t split;  /* a split: all events until then are to be written; 0: none */
+	bool named;      /* names were requested since */
 	uint64_t next_names, names_gap; /* 0: names are requested with each second's figures */
 	struct heap_profiles *heaps;
 	struct name_tables *tables;
@@ -406,6 +408,7 @@ bool drain_attached(const struct drain *drain, uint32_t proc_pid)
 	return process && (joins_any(process) || process->runtimes);
 }
 
+/* A chunk ends where the CPU time of all threads was reported: its samples divide that time. */
 static int drain_second(struct drain *drain, uint64_t now)
 {
 	int err;
@@ -413,9 +416,19 @@ static int drain_second(struct drain *drain, uint64_t now)
 	/* During a split the figures stay those of its begin. */
 	if (now < drain->next_second || drain->split)
 		return 0;
-	drain->next_second = now + SECOND_NS;
+	if (!drain->second) {
+		err = session_report_ran(drain->parts.session, false);
+		drain->second = clock_now();
+		flow_hold(drain->flow, drain->second);
+		return err;
+	}
+	if (!flow_is_held(drain->flow) && !flow_is_full(drain->flow) &&
+	    (flow_is_behind(drain->flow) || now < drain->second + STORED_NS))
+		return 0;
+	drain->next_second = drain->second + SECOND_NS;
+	drain->second = 0;
+	flow_hold(drain->flow, UINT64_MAX);
 	err = drain_figures(drain, counters_put_second);
-	err = err ? err : session_report_ran(drain->parts.session, false);
 	/* After the figures, which may be the last ones of ended processes. */
 	world_sweep(drain->world, now, is_there, drain);
 	return err;
@@ -439,6 +452,7 @@ int drain_split(struct drain *drain, uint64_t *time)
 	int err = session_report_ran(drain->parts.session, true);
 
 	*time = drain->split = clock_now();
+	drain->second = 0;
 	drain->named = false;
 	flow_hold(drain->flow, drain->split);
 	return err ? err : drain_figures(drain, counters_put);
