@@ -200,18 +200,14 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
 					     const struct walk_rows *rows)
 {
 	const struct event_header *header = (const struct event_header *)scratch->data;
-	uint32_t flags = config.user_stacks ? COPY_WALKED : 0;
 
 	if (!config.copy_bytes)
 		return;
-	if (config.rows && scratch->native.guessed &&
-	    (!rows->table || rows->rules->bare || stack_is_early(state->process, header->time)))
-		flags |= COPY_BETTER;
-	if (!config.copy_always && !(flags & COPY_BETTER))
+	if (!config.copy_always &&
+	    !(scratch->native.guessed &&
+	      (!rows->table || rows->rules->bare || stack_is_early(state->process, header->time))))
 		return;
-	if (config.copy_always && config.user_stacks)
-		flags |= COPY_COMPARE;
-	scratch->copy_flags = flags;
+	scratch->copy_flags = config.copy_always ? 0 : COPY_WALKED;
 	scratch->copying = 1;
 }
 

@@ -64,9 +64,8 @@ struct event_managed {
 #define MANAGED_PLACE 1 /* flag in `address` */
 
 enum copy_flag {
-	COPY_WALKED = 1,  /* user[] has the stack as walked in BPF */
-	COPY_BETTER = 2,  /* user[] used frame pointers; the recorder can do better */
-	COPY_COMPARE = 4, /* the user asked for the cross-check */
+	COPY_WALKED =
+		1, /* user[] has a stack walked by frame pointers; the recorder may do better */
 };
 
 #define COPY_BYTES_MAX 32768

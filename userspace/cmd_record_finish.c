@@ -374,7 +374,6 @@ void recording_complete(struct recording *recording)
 	recording_check_output(recording);
 	recording->failed |= recording->removed;
 	recording_step(recording, "the profile is complete");
-	store_report_cross_check(recording->store);
 	report_left(recording);
 	print_summary(recording, end, own_ns);
 	/* Of a recording that is kept each snapshot was pushed by itself. */

@@ -84,10 +84,10 @@ const struct option_row record_rows[] = {
 	 "share of all CPUs' time that recording may take; beyond it fewer single events are "
 	 "recorded, and totals of system calls may become estimates; off: no limit (default: 1)"},
 	{"stack", 0, OPTION_TEXT, offsetof(struct record_options, stack), 0, 0, "MODE",
-	 "how native stacks are unwound: rows, fp (frame pointers), copy, both, off (default: "
+	 "how native stacks are unwound: rows, fp (frame pointers), copy, off (default: "
 	 "rows)"},
 	{"stack-bytes", 0, OPTION_SIZE, offsetof(struct record_options, stack_bytes), 1024, 32768,
-	 "BYTES", "maximum part of a stack to copy with --stack copy and both (default: 16K)"},
+	 "BYTES", "maximum part of a stack to copy with --stack copy (default: 16K)"},
 	{"pid", 'p', OPTION_LIST, offsetof(struct record_options, pid_lists), 0, 0, "PID[,PID]",
 	 "record running programs, until the last of them ends; commas, blanks and several -p "
 	 "separate them"},
@@ -245,7 +245,7 @@ int record_check_options(struct record_options *options, char **words)
 	if (err)
 		return err;
 	if (stack_mode_parse(options->stack, &options->stack_mode)) {
-		log_error("--stack %s: the modes are rows, fp, copy, both and off", options->stack);
+		log_error("--stack %s: the modes are rows, fp, copy and off", options->stack);
 		return -EINVAL;
 	}
 	if (syscall_mode_parse(options->syscalls, &options->syscall_mode, &options->syscall_slow)) {

@@ -175,7 +175,7 @@ same_in_two_folders() { # TARGET...
 		gcprof query -f:table csv json
 		gcprof query --format:table csv json
 		gcprof top --view:functions sites types pauses calls waits threads programs
-		gcprof record --stack:rows fp copy both off
+		gcprof record --stack:rows fp copy off
 		gcprof record --follow:children none
 	END
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stack_unwind.h: unwinds a stack dump with libunwind, by the frame information of files. */
 /*
- * Slow and, except for Go programs, independent of the other unwinders: used to cross-check the
- * kernel side's rows. Not thread-safe.
+ * Slow and, except for Go programs, independent of the other unwinders. Not thread-safe.
  */
 #ifndef GCPROF_STACK_UNWIND_H
 #define GCPROF_STACK_UNWIND_H

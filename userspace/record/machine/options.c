@@ -14,7 +14,6 @@ static const struct stack_ways modes[] = {
 	[STACK_MODE_FP] = {"fp", true, false, false},
 	[STACK_MODE_ROWS] = {"rows", true, true, false},
 	[STACK_MODE_COPY] = {"copy", false, false, true},
-	[STACK_MODE_BOTH] = {"both", true, true, true},
 };
 
 int stack_mode_parse(const char *name, enum stack_mode *out)

@@ -19,7 +19,6 @@ enum stack_mode {
 	STACK_MODE_FP,   /* by frame pointers */
 	STACK_MODE_ROWS, /* by unwind rows, or frame pointers where there are none */
 	STACK_MODE_COPY, /* stack dumps, unwound by the recorder */
-	STACK_MODE_BOTH, /* by rows and from dumps, with the unwinder cross-check */
 };
 
 /* Parses the name of a mode. -EINVAL. */

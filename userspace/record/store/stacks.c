@@ -58,7 +58,6 @@ struct stacks {
 	struct files *files;
 	struct stack_dumps *dumps; /* NULL: not created yet */
 	uint64_t walks_end;        /* time after which dumps are not unwound; 0: no limit */
-	struct cross_check *cross_check;
 };
 
 /* The three lists of a tail, and its stack dump. */
@@ -99,7 +98,6 @@ void stacks_free(struct stacks *stacks)
 	if (!stacks)
 		return;
 	stack_dumps_free(stacks->dumps);
-	cross_check_free(stacks->cross_check);
 	free(stacks->cache);
 	free(stacks);
 }
@@ -203,8 +201,7 @@ static void take_walk(const struct stack_walk *walk, struct tail *tail, struct s
 {
 	const uint32_t worse = STACK_USER_FAILED | STACK_USER_END | STACK_USER_GUESSED;
 
-	if (tail->copy->flags & COPY_WALKED &&
-	    (!(tail->copy->flags & COPY_BETTER) || walk->quality & worse))
+	if (tail->copy->flags & COPY_WALKED && walk->quality & worse)
 		return;
 	tail->user = walk->frames;
 	tail->counts.n_user = (uint16_t)walk->count;
@@ -213,7 +210,7 @@ static void take_walk(const struct stack_walk *walk, struct tail *tail, struct s
 	out->dump_short = walk->cut_short;
 }
 
-/* Unwinds the stack dump: the result replaces the frames, or is compared with them. */
+/* Unwinds the stack dump. */
 static int walk_dump(struct stacks *stacks, const struct process *process, struct tail *tail,
 		     struct stored_stack *out)
 {
@@ -228,18 +225,10 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 	}
 	if (!stacks->dumps)
 		err = stack_dumps_create(stacks->files, &stacks->dumps);
-	if (!err && !stacks->cross_check && tail->copy->flags & COPY_COMPARE)
-		err = cross_check_create(&stacks->cross_check);
 	if (!err)
 		err = stack_dumps_walk(stacks->dumps, process, tail->copy, tail->copy + 1, &walk);
 	if (err)
 		return err;
-	if (tail->copy->flags & COPY_COMPARE) {
-		struct walked_stack walked = {tail->user, tail->counts.n_user, tail->counts.quality,
-					      tail->copy->flags & COPY_BETTER};
-
-		cross_check_add(stacks->cross_check, stacks->files, process, &walked, walk);
-	}
 	take_walk(walk, tail, out);
 	return 0;
 }
@@ -576,9 +565,4 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
 			return err;
 	}
 	return 0;
-}
-
-const struct cross_check *stacks_cross_check(const struct stacks *stacks)
-{
-	return stacks->cross_check;
 }

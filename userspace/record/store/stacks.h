@@ -3,7 +3,6 @@
 #ifndef GCPROF_STACKS_H
 #define GCPROF_STACKS_H
 
-#include "cross_check.h"
 #include "../world/files.h"
 #include "../world/processes.h"
 #include "stack_keys.h"
@@ -63,8 +62,5 @@ int stacks_cut(struct stacks *stacks, struct process *process, const struct gcpr
  * `places`: their link-time addresses, or encoded functions; 0: in another file. A stack without
  * other frames is left alone: 0. */
 size_t stacks_own_frames(const struct runtime_facts *facts, const uint64_t *places, size_t count);
-
-/* The comparison of stacks that were both walked and dumped. */
-const struct cross_check *stacks_cross_check(const struct stacks *stacks);
 
 #endif

@@ -365,11 +365,6 @@ int store_symbolize(struct store *store)
 	return frame_names_write(store->names);
 }
 
-void store_report_cross_check(const struct store *store)
-{
-	cross_check_report(stacks_cross_check(store->stacks), store->files);
-}
-
 int store_symbolize_turn(struct store *store)
 {
 	return frame_names_turn(store->names);

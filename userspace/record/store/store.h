@@ -103,9 +103,6 @@ int store_symbolize_all(struct store *store, uint64_t ns);
 /* Are the names of all requested frames written, as far as they can be found? */
 bool store_is_symbolized(const struct store *store);
 
-/* With --stack both: logs the cross-check. */
-void store_report_cross_check(const struct store *store);
-
 /* Writes the names of the last programs that were executed: "sh, make or cc". Returns their number,
  * at most one more than are named. */
 size_t store_programs(const struct store *store, char *out, size_t size);
