@@ -35,7 +35,7 @@ struct export_arguments {
 
 static const struct option_row rows[] = {
 	{"format", 'f', OPTION_TEXT, offsetof(struct export_arguments, format), 0, 0, "NAME",
-	 "firefox, html, pprof, folded, json, perfetto, sqlite; list: show them (default firefox)"},
+	 "firefox, html, pprof, folded, perfetto, sqlite; list: show them (default firefox)"},
 	{"output", 'o', OPTION_TEXT, offsetof(struct export_arguments, output), 0, 0, "FILE",
 	 "where to write, - for standard output (default FILE with a suffix)"},
 	{"by", 0, OPTION_TEXT, offsetof(struct export_arguments, by), 0, 0, "MEASURE",

@@ -128,7 +128,7 @@ page() { # NAME MEASURE
 		name=filtered
 		rm -f $name.* # of the last filter: not overwritten in another format
 		"$GCPROF" report --json --filter "$filter" merged.data >$name.report
-		for format in firefox pprof html sqlite folded json perfetto; do
+		for format in firefox pprof html sqlite folded perfetto; do
 			"$GCPROF" export -f $format --filter "$filter" -o $name.$format merged.data 2>/dev/null
 		done
 		zcat $name.firefox >$name.json
@@ -206,7 +206,6 @@ page() { # NAME MEASURE
 	"$GCPROF" export -o waits.json.gz waits.data 2>/dev/null
 	zcat waits.json.gz >waits.json
 	"$GCPROF" export -f pprof -o waits.pb.gz waits.data 2>/dev/null
-	"$GCPROF" export -f json -o waits.export waits.data 2>/dev/null
 	"$GCPROF" export -f folded --by off-cpu -o waits.folded waits.data 2>/dev/null
 	"$GCPROF" export -f perfetto -o waits.trace waits.data 2>/dev/null
 	"$GCPROF" export -f html waits.data 2>/dev/null
@@ -224,7 +223,6 @@ page() { # NAME MEASURE
 		"$(sql waits 'SELECT sum(off_cpu_ns) FROM costs')" \
 		"$(jq '[.functions[].off_cpu_self_ns] | add' waits.report)" \
 		"$(sql waits 'SELECT sum(off_cpu_self_ns) FROM functions')" \
-		"$(jq '[.time[].off_cpu_ns] | add' waits.export)" \
 		"$(awk '{ sum += $NF } END { printf "%.0f", sum }' waits.folded)" "$(page waits 4)"
 	agree "total" "$(jq '[.waits[].total_ns] | add' waits.report)" \
 		"$(sql waits 'SELECT sum(total_ns) FROM wait_totals')"
@@ -244,7 +242,6 @@ page() { # NAME MEASURE
 	"$GCPROF" export -o faults.json.gz faults.data 2>/dev/null
 	zcat faults.json.gz >faults.json
 	"$GCPROF" export -f pprof -o faults.pb.gz faults.data 2>/dev/null
-	"$GCPROF" export -f json -o faults.stacks faults.data 2>/dev/null
 	"$GCPROF" export -f perfetto -o faults.perfetto faults.data 2>/dev/null
 	protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" perfetto.proto \
 		<faults.perfetto >faults.trace
@@ -252,7 +249,6 @@ page() { # NAME MEASURE
 	for sum in "$(jq '.faults | .minor + .major' faults.report)" \
 		"$(sql faults 'SELECT sum(faults) FROM costs')" \
 		"$(sql faults 'SELECT sum(minor_faults + major_faults) FROM threads')" \
-		"$(jq '[.time[].faults] | add' faults.stacks)" \
 		"$(sql faults 'SELECT sum(minor + major) FROM faults')" \
 		"$(awk '/int_value: / { value = $2 }
 			/name: "since the last record, with/ { sum += value } END { print sum }' faults.trace)" \

@@ -42,7 +42,7 @@ run_pypy() {
 	holds ".duration_ns > 4e8 and .duration_ns < $(cat took) * 1.1 + 1e8"
 	holds '.gc.minor.total_ns < .duration_ns'
 	absent warning log
-	for format in firefox pprof folded json perfetto sqlite; do
+	for format in firefox pprof folded perfetto sqlite; do
 		"$GCPROF" export -f "$format" -o /dev/null gcprof.data
 	done
 }

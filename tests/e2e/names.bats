@@ -338,7 +338,7 @@ END
 	absent 'gc_' folded
 	absent 'main;' folded
 	grep -v '(no managed frames)' folded | grep -q ';'
-	for format in pprof firefox json; do
+	for format in pprof firefox; do
 		"$GCPROF" export -f "$format" --frames managed -o "managed-export.$format"
 	done
 	run "$GCPROF" report --frames some

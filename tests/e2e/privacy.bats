@@ -31,8 +31,8 @@ harmless() { # FILE
 	"$GCPROF" query 'SELECT command FROM recording' >query
 	"$GCPROF" query -f csv 'SELECT command FROM recording' >query.csv
 	"$GCPROF" diff gcprof.data gcprof.data >compared
-	"$GCPROF" export -f json -o export.json
-	for file in record.log info info.json report report.json dump query query.csv compared export.json; do
+	"$GCPROF" export -f folded -o folded
+	for file in record.log info info.json report report.json dump query query.csv compared folded; do
 		harmless $file
 	done
 	grep -F 'a\x1b[2Jb\x9b31mc\x85d\u{2028}e\u{202e}f\u{2066}g\u{200e}h\u{061c}i\x7fj\xffk' info report

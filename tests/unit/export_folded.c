@@ -166,7 +166,7 @@ static int full_close(struct sink *sink)
 
 TEST(a_full_disk_is_an_error)
 {
-	static const char *const names[] = {"firefox", "pprof", "folded", "json"};
+	static const char *const names[] = {"firefox", "pprof", "folded", "perfetto"};
 	struct app app;
 
 	synthetic_app(&app, 100, false);

@@ -11,8 +11,8 @@
 #include "output.h"
 
 const struct exporter *const exporters[] = {
-	&exporter_firefox, &exporter_html,     &exporter_pprof,  &exporter_folded,
-	&exporter_json,    &exporter_perfetto, &exporter_sqlite, NULL,
+	&exporter_firefox, &exporter_html, &exporter_pprof, &exporter_folded, &exporter_perfetto,
+	&exporter_sqlite,  NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

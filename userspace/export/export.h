@@ -57,7 +57,6 @@ extern const struct exporter exporter_firefox;
 extern const struct exporter exporter_html;
 extern const struct exporter exporter_pprof;
 extern const struct exporter exporter_folded;
-extern const struct exporter exporter_json;
 extern const struct exporter exporter_perfetto;
 extern const struct exporter exporter_sqlite;
 
