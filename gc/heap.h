@@ -118,7 +118,7 @@ struct gc_large {
 	uint64_t young_bytes; /* a hint: atomic reads without the lock are fine */
 };
 
-/* The work after marking: see after_mark.c. */
+/* The work after marking: see major.c. */
 enum after_mark_stage {
 	AFTER_MARK_NOTHING,
 	AFTER_MARK_WEAK,

@@ -13,13 +13,150 @@
  * It is measured in bytes, not in time: the same program makes the same steps.
  */
 #include "major.h"
-#include "after_mark.h"
 #include "check.h"
 #include "finalize.h"
 #include "mark.h"
 #include "nursery.h"
 #include "pairs.h"
-#include "sweep.h"
+#include "large.h"
+#include "old.h"
+#include "heap.h"
+#include "outcomes.h"
+#include "weak.h"
+
+/* --- work on dead objects between marking and sweeping, in parts ---------------------------- */
+
+/*
+ * When marking is done white objects are dead, and only weak references can reach
+ * them. Steps process weak references, finalizers and samples while the program
+ * runs, so the marks must stay valid: objects are still promoted black, and
+ * everything reachable remains marked [dead-stay-dead]. A weak reference that is
+ * not processed yet reports a white object as dead (weak.c). Ordered finalizers
+ * come after all weak references are cleared, because they resurrect objects.
+ */
+
+/* Marking budget per ordered finalizer that a step scans: see mark.c. */
+enum { MARKING_EACH = 256 };
+
+static void *survivor(struct gc_heap *heap, void *object)
+{
+	(void)heap;
+	return chunk_is_marked(object) ? object : NULL;
+}
+
+static void set_stage(struct gc_heap *heap, uint32_t stage)
+{
+	heap->major.after_mark = 0;
+	__atomic_store_n(&heap->major.stage, stage, __ATOMIC_RELAXED);
+}
+
+/* Call it after a minor collection, with nothing gray. */
+static void after_mark_begin(struct gc_heap *heap)
+{
+	set_stage(heap, AFTER_MARK_WEAK);
+}
+
+/* Call it before the marks are discarded. */
+static void after_mark_abandon(struct gc_heap *heap)
+{
+	finalize_abandon(heap);
+	set_stage(heap, AFTER_MARK_NOTHING);
+}
+
+/* Handles dead objects one by one: marks what one refers to before it visits the next. */
+static bool finalize_ordered(struct gc_heap *heap, size_t items)
+{
+	uint64_t budget = items < UINT64_MAX / MARKING_EACH ? items * MARKING_EACH : UINT64_MAX;
+
+	do {
+		if (!mark_spend(heap, &budget))
+			return true;
+		finalize_make_ready(heap);
+	} while (items && finalize_next_ordered(heap, &items));
+	return heap->final.at;
+}
+
+/* Runs one part of a stage; true if there is more of it. */
+static bool after_mark_part(struct gc_heap *heap, size_t items)
+{
+	size_t *next = &heap->major.after_mark;
+
+	switch (heap->major.stage) {
+	case AFTER_MARK_WEAK:
+		return weak_clear(heap, survivor, next, items);
+	case AFTER_MARK_ORDERED:
+		return finalize_ordered(heap, items);
+	case AFTER_MARK_LIGHT:
+		return finalize_light(heap, survivor, items);
+	default:
+		return outcomes_old(heap, survivor, next, items);
+	}
+}
+
+static bool after_mark_has_work(const struct gc_heap *heap)
+{
+	return heap->major.stage != AFTER_MARK_NOTHING;
+}
+
+/* Processes up to `items` items, with nothing gray; true when all are done. */
+static bool after_mark_some(struct gc_heap *heap, size_t items)
+{
+	while (heap->major.stage != AFTER_MARK_DONE) {
+		if (after_mark_part(heap, items))
+			return false;
+		set_stage(heap, heap->major.stage + 1);
+	}
+	set_stage(heap, AFTER_MARK_NOTHING);
+	return true;
+}
+
+/* --- frees unmarked objects, and sets the next threshold ------------------------------------ */
+
+/* While a major collection runs the heap grows by about this part (1 / BEYOND) of the threshold. */
+enum { BEYOND = 4 };
+
+static void set_threshold(struct gc_heap *heap)
+{
+	double next = (double)heap->major.live * heap->options.growth;
+
+	heap->threshold = next < (double)heap->options.min_heap ? heap->options.min_heap
+								: (uint64_t)next;
+}
+
+/* Room until the end of the next major collection stays mapped, because returning and mapping it
+ * again costs page faults. During that collection the heap grows beyond the threshold, and the
+ * minor collection that passes the threshold may promote a whole nursery. */
+static size_t room_to_keep(const struct gc_heap *heap)
+{
+	return heap->threshold + heap->threshold / BEYOND + heap->nursery.size - heap->major.live;
+}
+
+/*
+ * White objects are dead. Small and medium ones are counted as freed at once, although
+ * their memory is found only when it is swept; large ones when they are unmapped.
+ */
+static void sweep_begin(struct gc_heap *heap)
+{
+	uint64_t live = heap->major.live - heap->major.live_large;
+
+	__atomic_store_n(&heap->pressure, 0, __ATOMIC_RELAXED);
+	set_threshold(heap);
+	heap->last.freed_bytes += heap->old.bytes - live;
+	heap->old.bytes = live;
+	old_begin_sweeping(&heap->old, room_to_keep(heap));
+	large_begin_sweeping(heap);
+	nursery_trim(heap);
+}
+
+/* Sweeps up to `arenas` arenas and about as many bytes of large objects; true when all is swept. */
+static bool sweep_some(struct gc_heap *heap, size_t arenas)
+{
+	bool large_done = large_sweep_some(heap, arenas);
+
+	return old_sweep_some(&heap->old, arenas) && large_done;
+}
+
+/* --- a major collection --------------------------------------------------------------------- */
 
 /* Number of steps per nursery; fewer if it has fewer buffers. */
 enum { STEPS = 64 };

@@ -5,8 +5,47 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../symbols/go_table.h"
+#include "code.h"
 
-#include "go_code.h"
+/* --- opens the code of a Go program's functions --------------------------------------------- */
+
+struct go_file {
+	struct go_table *table;
+};
+
+#define FUNCTION_MAX (64u << 10) /* bytes decoded per function */
+
+/* Opens a function, the one at an address, or the one of this name; false if there is none, or it
+ * is too large. The first code_step() goes to its first instruction. */
+static bool code_of(struct go_file *file, const struct go_function *function, struct code *out)
+{
+	uint64_t left = 0;
+	const uint8_t *at;
+
+	if (!function->size || function->size > FUNCTION_MAX)
+		return false;
+	at = go_table_code(file->table, function, &left);
+	code_begin(out, function->address, at, left);
+	return at && left;
+}
+
+static bool code_at(struct go_file *file, uint64_t address, struct code *out)
+{
+	struct go_function function;
+
+	return go_table_at(file->table, address, &function) && function.address == address &&
+	       code_of(file, &function, out);
+}
+
+static bool code_named(struct go_file *file, const char *name, struct code *out)
+{
+	struct go_function function;
+
+	return go_table_named(file->table, name, &function) && code_of(file, &function, out);
+}
+
+/* --- facts of the file ---------------------------------------------------------------------- */
 
 int go_file_open(Elf *elf, struct go_file **out, struct problem *problem)
 {
