@@ -158,8 +158,8 @@ static json_t *writes_of(const struct file *file)
 }
 
 /* `mapping`: of a running process, or NULL. */
-static void add(struct preview *preview, const char *path, const struct file *file,
-		const struct event_mmap *mapping)
+static void cmd_doctor_program_add(struct preview *preview, const char *path,
+				   const struct file *file, const struct event_mmap *mapping)
 {
 	const struct runtime *runtime;
 	struct runtime_facts facts;
@@ -199,7 +199,7 @@ static void add_library(void *context, const char *path, int fd)
 {
 	struct preview *preview = context;
 
-	add(preview, path, files_read(preview->files, fd, geteuid()), NULL);
+	cmd_doctor_program_add(preview, path, files_read(preview->files, fd, geteuid()), NULL);
 }
 
 static int preview_command(struct preview *preview, const char *command)
@@ -233,7 +233,7 @@ static void meet(void *context, struct event_mmap *event, const char *path)
 		files_map(preview->files, event, path, geteuid());
 }
 
-static bool is_known(const struct preview *preview, const char *path)
+static bool cmd_doctor_program_is_known(const struct preview *preview, const char *path)
 {
 	size_t i;
 	json_t *row;
@@ -248,9 +248,11 @@ static void add_mapping(void *context, struct event_mmap *event, const char *pat
 {
 	struct preview *preview = context;
 
-	if (event->inode && !is_known(preview, path))
-		add(preview, path,
-		    files_find(preview->files, event->major, event->minor, event->inode), event);
+	if (event->inode && !cmd_doctor_program_is_known(preview, path))
+		cmd_doctor_program_add(
+			preview, path,
+			files_find(preview->files, event->major, event->minor, event->inode),
+			event);
 }
 
 static int preview_process(struct preview *preview, const char *text)

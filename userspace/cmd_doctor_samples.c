@@ -25,7 +25,7 @@ struct reading {
 	bool done;
 };
 
-static void take(void *context, const struct opener_result *result)
+static void cmd_doctor_samples_take(void *context, const struct opener_result *result)
 {
 	*(struct reading *)context = (struct reading){result->block.before, !result->err};
 }
@@ -45,7 +45,8 @@ static bool read_variable(const struct arguments *arguments, uint64_t address, u
 	struct reading reading = {0};
 
 	*value = 0;
-	if (size > sizeof(*value) || opener_memory(arguments->opener, &order, take, &reading) < 0)
+	if (size > sizeof(*value) ||
+	    opener_memory(arguments->opener, &order, cmd_doctor_samples_take, &reading) < 0)
 		return false;
 	if (!opener_settle(arguments->opener, SETTLE_NS))
 		opener_cancel(arguments->opener, &reading);

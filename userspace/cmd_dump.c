@@ -38,7 +38,7 @@ static int dump(struct profile_reader *reader)
 }
 
 /* Reports missing data; returns the exit code. */
-static int judge(const char *path, const struct profile_reader *reader)
+static int cmd_dump_judge(const char *path, const struct profile_reader *reader)
 {
 	struct profile_status status;
 
@@ -50,7 +50,7 @@ static int judge(const char *path, const struct profile_reader *reader)
 	return profile_judge(path, status.state, status.bytes);
 }
 
-static int run(int argc, char **argv)
+static int cmd_dump_run(int argc, char **argv)
 {
 	const char *path = "gcprof.data";
 	struct profile_reader *reader;
@@ -66,7 +66,7 @@ static int run(int argc, char **argv)
 	err = dump(reader);
 	if (err)
 		log_error("%s: %s", path, strerror(-err));
-	status = err ? EXIT_FAILURE : judge(path, reader);
+	status = err ? EXIT_FAILURE : cmd_dump_judge(path, reader);
 	profile_reader_close(reader);
 	return status;
 }
@@ -75,5 +75,5 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.usage = "[FILE]",
 	.summary = "print every record of a profile as a line of JSON",
-	.run = run,
+	.run = cmd_dump_run,
 };

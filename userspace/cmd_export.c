@@ -133,7 +133,7 @@ static char *output_path(const struct export_arguments *arguments,
 	return asprintf(&path, "%s%s", request->file, request->exporter->suffix) < 0 ? NULL : path;
 }
 
-static void explain(const struct export_request *request, const char *path, int error)
+static void cmd_export_explain(const struct export_request *request, const char *path, int error)
 {
 	if (error == -EFBIG)
 		log_error("%s: too large for --max-size even without %s", request->file,
@@ -146,7 +146,8 @@ static void explain(const struct export_request *request, const char *path, int 
 }
 
 /* Reports missing data; returns the exit code. */
-static int judge(const struct export_request *request, const struct export_result *result)
+static int cmd_export_judge(const struct export_request *request,
+			    const struct export_result *result)
 {
 	if (*result->note)
 		log_warning("%s: %s", request->file, result->note);
@@ -174,7 +175,7 @@ static int convert_to(const struct export_request *request, struct source *const
 		sources[i]->close(sources[i]);
 	error = error ? error : export_run(request, sources, sink, &result);
 	if (error) {
-		explain(request, file->path, error);
+		cmd_export_explain(request, file->path, error);
 		return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	error = output_file_publish(file);
@@ -186,10 +187,10 @@ static int convert_to(const struct export_request *request, struct source *const
 		log_info("wrote %s", file->path);
 	if (*result.info)
 		log_info("%s: the export %s", request->file, result.info);
-	return judge(request, &result);
+	return cmd_export_judge(request, &result);
 }
 
-static int convert(const struct export_request *request, const char *path)
+static int cmd_export_convert(const struct export_request *request, const char *path)
 {
 	struct output_file file = {.path = path, .mark = &request->exporter->mark};
 	bool piped = output_file_is_stdout(path);
@@ -202,7 +203,7 @@ static int convert(const struct export_request *request, const char *path)
 	}
 	error = filter_open(request->filter, request->file, piped, sources);
 	if (error) {
-		explain(request, path, error);
+		cmd_export_explain(request, path, error);
 		return EXIT_FAILURE;
 	}
 	error = output_file_open(&file);
@@ -231,7 +232,7 @@ static int from_server(const struct export_arguments *arguments,
 				  arguments->output ? arguments->output : "fleet.folded");
 }
 
-static int run(int argc, char **argv)
+static int cmd_export_run(int argc, char **argv)
 {
 	struct export_arguments arguments = {0};
 	struct export_request request = {0};
@@ -258,7 +259,7 @@ static int run(int argc, char **argv)
 		log_error("%s", strerror(ENOMEM));
 		return EXIT_FAILURE;
 	}
-	status = convert(&request, path);
+	status = cmd_export_convert(&request, path);
 	free(path);
 	return status;
 }
@@ -269,5 +270,5 @@ const struct command cmd_export = {
 	.summary =
 		"write a profile as an HTML page, for the Firefox Profiler, pprof or flame graphs",
 	.options = rows,
-	.run = run,
+	.run = cmd_export_run,
 };

@@ -164,7 +164,7 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 	return error;
 }
 
-static void explain(const char *path, int error)
+static void cmd_import_explain(const char *path, int error)
 {
 	if (error == -EBADMSG)
 		log_error("%s: not a VMProf profile", path);
@@ -208,7 +208,7 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	int error = vmprof_open(&reader, data->data, data->size), wrong;
 
 	if (error) {
-		explain(arguments->words[1], error);
+		cmd_import_explain(arguments->words[1], error);
 		return EXIT_FAILURE;
 	}
 	wrong = output_file_open(&file);
@@ -222,13 +222,13 @@ static int import(const struct import_arguments *arguments, const struct buffer 
 	if (wrong)
 		log_error("%s: %s", output, output_file_error(wrong));
 	else if (error)
-		explain(arguments->words[1], error);
+		cmd_import_explain(arguments->words[1], error);
 	else
 		tell(arguments, &result, log, output);
 	return wrong || error ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run(int argc, char **argv)
+static int cmd_import_run(int argc, char **argv)
 {
 	struct import_arguments arguments = {0};
 	struct vmprof_import request = {0};
@@ -265,5 +265,5 @@ const struct command cmd_import = {
 	.usage = "[OPTIONS] vmprof FILE",
 	.summary = "convert a VMProf profile to a gcprof profile",
 	.options = rows,
-	.run = run,
+	.run = cmd_import_run,
 };

@@ -43,7 +43,7 @@ static uint64_t duration(const struct summary *summary)
 }
 
 /* Text from the profile may contain anything, so it is escaped. */
-static void put_text(const char *text)
+static void cmd_info_put_text(const char *text)
 {
 	escape_print(stdout, text, strlen(text));
 }
@@ -82,9 +82,9 @@ static void put_pairs(const struct summary *summary)
 	}
 	putchar('\n');
 	for (size_t i = 0; i < summary->facts.size / sizeof(*facts); i++) {
-		put_text(facts[i].key);
+		cmd_info_put_text(facts[i].key);
 		printf("%*s ", 13 - (int)strnlen(facts[i].key, 13), "");
-		put_text(facts[i].value);
+		cmd_info_put_text(facts[i].value);
 		putchar('\n');
 	}
 }
@@ -95,10 +95,10 @@ static void put_runtimes(const char *label, const struct buffer *pairs)
 
 	for (size_t i = 0; i < pairs->size / sizeof(*runtimes); i++) {
 		put_label(label);
-		put_text(runtimes[i].key);
+		cmd_info_put_text(runtimes[i].key);
 		if (*runtimes[i].value)
 			printf(": ");
-		put_text(runtimes[i].value);
+		cmd_info_put_text(runtimes[i].value);
 		putchar('\n');
 	}
 }
@@ -126,9 +126,9 @@ static void put_sources(const struct summary *summary)
 		if (source->part)
 			printf(", part %" PRIu64, source->part);
 		printf("\n%-16s", "");
-		put_text(all[i].path);
+		cmd_info_put_text(all[i].path);
 		printf("%s", *all[i].host ? " of " : "");
-		put_text(all[i].host);
+		cmd_info_put_text(all[i].host);
 		printf(": ");
 		put_word(all[i].command);
 		putchar('\n');
@@ -230,14 +230,14 @@ static void put_streams(const struct summary *summary)
 		if (!stream->known)
 			continue;
 		printf("  ");
-		put_text(stream->name);
+		cmd_info_put_text(stream->name);
 		printf("%*s", 12 - (int)strnlen(stream->name, 12), "");
 		if (stream->attached) {
 			printf("%" PRIu64 " event%s\n", stream->events,
 			       plural(stream->events, "[|s]").text);
 		} else {
 			printf("not recorded: ");
-			put_text(stream_why_not(i, stream->why, stream->why_not));
+			cmd_info_put_text(stream_why_not(i, stream->why, stream->why_not));
 			putchar('\n');
 		}
 	}
@@ -260,7 +260,7 @@ static void put_losses(const struct summary *summary)
 			continue;
 		any = true;
 		printf("  %" PRIu64 " ", loss->count);
-		put_text(loss_text(loss));
+		cmd_info_put_text(loss_text(loss));
 		putchar('\n');
 	}
 	if (!any)
@@ -273,7 +273,7 @@ static void put_file(const char *path, const struct summary *summary)
 	const char *fault = profile_state_text(status->state);
 
 	put_label("file");
-	put_text(path);
+	cmd_info_put_text(path);
 	printf("\n%-14sformat %" PRIu64 ", %" PRIu64 " chunk%s, %" PRIu64 " bytes (%" PRIu64
 	       " plain), %" PRIu64 " records\n",
 	       "", status->version, status->chunks, plural(status->chunks, "[|s]").text,
@@ -499,7 +499,7 @@ static int open_profile(const char *path, struct profile_reader **out)
 }
 
 /* Prints everything about the file; returns the exit code. */
-static int show(const char *path, const struct info_options *options)
+static int cmd_info_show(const char *path, const struct info_options *options)
 {
 	struct profile_reader *reader;
 	struct summary summary;
@@ -523,7 +523,7 @@ static int show(const char *path, const struct info_options *options)
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run(int argc, char **argv)
+static int cmd_info_run(int argc, char **argv)
 {
 	struct info_options options = {0};
 	const char *path = "gcprof.data";
@@ -532,7 +532,7 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	if (!options.json)
 		ascii_stdout();
-	return show(path, &options);
+	return cmd_info_show(path, &options);
 }
 
 static const struct option_row rows[] = {
@@ -546,5 +546,5 @@ const struct command cmd_info = {
 	.usage = "[OPTIONS] [FILE]",
 	.summary = "show how and when a profile was recorded, and whether it is complete",
 	.options = rows,
-	.run = run,
+	.run = cmd_info_run,
 };

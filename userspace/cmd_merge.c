@@ -30,7 +30,7 @@ static int open_input(void *context, size_t input, struct source **out)
 	return progress_open(paths[input], false, out);
 }
 
-static int explain(const char *const *paths, int err, size_t input, size_t other)
+static int cmd_merge_explain(const char *const *paths, int err, size_t input, size_t other)
 {
 	if (err == -EEXIST && input == other)
 		log_error("%s: has the same part of a recording twice", paths[input]);
@@ -119,12 +119,13 @@ static int merge_files(const char **paths, size_t count, const char *output)
 		return EXIT_FAILURE;
 	}
 	err = join_plan(join, &input, &other);
-	status = err ? explain(paths, err, input, other) : write_output(join, paths, count, output);
+	status = err ? cmd_merge_explain(paths, err, input, other)
+		     : write_output(join, paths, count, output);
 	join_free(join);
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int cmd_merge_run(int argc, char **argv)
 {
 	struct merge_options options = {.output = "merged.data"};
 	const char *paths[FILES_MAX];
@@ -158,5 +159,5 @@ const struct command cmd_merge = {
 	.usage = "[-o FILE] FILE...",
 	.summary = "merge several profiles into one",
 	.options = rows,
-	.run = run,
+	.run = cmd_merge_run,
 };

@@ -164,7 +164,7 @@ static int push_spool(const struct push_arguments *arguments, spool_pusher *push
 	return EXIT_SPOOLED;
 }
 
-static int run(int argc, char **argv)
+static int cmd_push_run(int argc, char **argv)
 {
 	struct push_arguments arguments = {.n_files = 0};
 	struct fleet_given given = {.version = "", .container = ""};
@@ -224,5 +224,5 @@ const struct command cmd_push = {
 	.usage = "[OPTIONS] [FILE]...",
 	.summary = "store profiles in a ClickHouse server, for a whole fleet",
 	.options = rows,
-	.run = run,
+	.run = cmd_push_run,
 };

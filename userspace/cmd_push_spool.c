@@ -20,14 +20,14 @@ enum { COPY_BYTES = 16 << 20 };
 
 #define SUFFIX ".data"
 
-static int complain(const char *path, const char *what)
+static int cmd_push_spool_complain(const char *path, const char *what)
 {
 	log_error("%s: %s%s", path, what, strerror(errno));
 	return EXIT_FAILURE;
 }
 
 /* 0 or -1 with errno. */
-static int copy(int from, int to)
+static int cmd_push_spool_copy(int from, int to)
 {
 	char block[1 << 16];
 	ssize_t n;
@@ -61,15 +61,15 @@ static int add_file(int folder, const char *spool, const char *file)
 	uint64_t identity;
 
 	if (from < 0)
-		return complain(file, "");
+		return cmd_push_spool_complain(file, "");
 	err = push_identify(from, &identity);
 	errno = -err;
 	snprintf(name, sizeof(name), "%016" PRIx64 SUFFIX, identity);
 	snprintf(part, sizeof(part), ".%s.%d", name, (int)getpid());
 	if (!err)
 		to = openat(folder, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0 || copy(from, to) || renameat(folder, part, folder, name)) {
-		status = complain(spool, "cannot store the profile there: ");
+	if (to < 0 || cmd_push_spool_copy(from, to) || renameat(folder, part, folder, name)) {
+		status = cmd_push_spool_complain(spool, "cannot store the profile there: ");
 		(void)unlinkat(folder, part, 0);
 	}
 	if (to >= 0)
@@ -91,10 +91,10 @@ int spool_add(const char *spool, const char *const *files, int n_files)
 	int folder, status = 0;
 
 	if (mkdir(spool, 0700) && errno != EEXIST)
-		return complain(spool, "");
+		return cmd_push_spool_complain(spool, "");
 	folder = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		return complain(spool, "");
+		return cmd_push_spool_complain(spool, "");
 	if (!is_own(folder)) {
 		close(folder);
 		log_error("%s: other users may write there: use chmod go-w, or a directory of your "
@@ -161,14 +161,14 @@ int spool_push(const char *spool, spool_pusher *push, struct http *http,
 	size_t count = n > 0 && entries ? look_up(spool, names, (size_t)n, entries) : 0;
 
 	if (n < 0 || !entries)
-		status = complain(spool, "");
+		status = cmd_push_spool_complain(spool, "");
 	if (count)
 		qsort(entries, count, sizeof(*entries), by_age);
 	for (size_t i = 0; i < count; i++) {
 		int failed = push(http, entries[i].path, given);
 
 		if (!failed && unlink(entries[i].path) && errno != ENOENT)
-			failed = complain(entries[i].path, "");
+			failed = cmd_push_spool_complain(entries[i].path, "");
 		status |= failed;
 		free(entries[i].path);
 	}

@@ -123,7 +123,7 @@ static void list(const struct recorder *all, size_t count)
 }
 
 /* Uses a pidfd, so that the number cannot be reused between check and signal. */
-static int ask(const struct request *request, uint32_t pid)
+static int cmd_snapshot_ask(const struct request *request, uint32_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err = fd < 0 ? -errno : 0;
 	struct recorder recorder;
@@ -151,7 +151,7 @@ static int ask(const struct request *request, uint32_t pid)
 	return err;
 }
 
-static int run(struct request *request, int argc, char **argv)
+static int cmd_snapshot_run(struct request *request, int argc, char **argv)
 {
 	struct recorder all[RECORDERS_MAX], one;
 	struct invoker invoker;
@@ -182,7 +182,9 @@ static int run(struct request *request, int argc, char **argv)
 		log_error("no %s is running", request->recorder);
 		return EXIT_FAILURE;
 	}
-	return ask(request, count ? (uint32_t)all[0].pid : (uint32_t)number) ? EXIT_FAILURE : 0;
+	return cmd_snapshot_ask(request, count ? (uint32_t)all[0].pid : (uint32_t)number)
+		       ? EXIT_FAILURE
+		       : 0;
 }
 
 static int snapshot_run(int argc, char **argv)
@@ -194,7 +196,7 @@ static int snapshot_run(int argc, char **argv)
 				  "writes a snapshot and prints its name",
 				  0};
 
-	return run(&request, argc, argv);
+	return cmd_snapshot_run(&request, argc, argv);
 }
 
 static int pause_run(int argc, char **argv)
@@ -202,7 +204,7 @@ static int pause_run(int argc, char **argv)
 	struct request request = {&cmd_pause,      SIGNAL_PAUSE,           false,
 				  "gcprof record", "pauses its recording", 0};
 
-	return run(&request, argc, argv);
+	return cmd_snapshot_run(&request, argc, argv);
 }
 
 static int resume_run(int argc, char **argv)
@@ -210,7 +212,7 @@ static int resume_run(int argc, char **argv)
 	struct request request = {&cmd_resume,     SIGNAL_RESUME,           false,
 				  "gcprof record", "resumes its recording", 0};
 
-	return run(&request, argc, argv);
+	return cmd_snapshot_run(&request, argc, argv);
 }
 
 const struct command cmd_snapshot = {

@@ -146,7 +146,7 @@ static void put_bottom(const struct top *top, int width, char *out, size_t size)
 			 space);
 }
 
-static int show(struct top *top)
+static int cmd_top_show(struct top *top)
 {
 	int width = top->tty ? screen_width() : terminal_width(STDOUT_FILENO), err, lines;
 	const struct head_subject subject = {top->view->name, top->sort, top->term};
@@ -188,7 +188,7 @@ static int show(struct top *top)
 /* --- profiles ------------------------------------------------------------------------------- */
 
 /* Replaces the model by what the filter selects; with a filter the profile is read twice. */
-static int load(struct top *top, const char *path)
+static int cmd_top_load(struct top *top, const char *path)
 {
 	const struct model_view view = {.frames = MODEL_FRAMES_ALL};
 	struct filter filter = {.count = 0};
@@ -214,9 +214,9 @@ static int load(struct top *top, const char *path)
 	return 0;
 }
 
-static int take(struct top *top, const char *path)
+static int cmd_top_take(struct top *top, const char *path)
 {
-	int err = load(top, path);
+	int err = cmd_top_load(top, path);
 
 	if (err)
 		return err;
@@ -224,7 +224,7 @@ static int take(struct top *top, const char *path)
 		unlink(top->path);
 	snprintf(top->path, sizeof(top->path), "%s", path);
 	top->shown++;
-	return show(top);
+	return cmd_top_show(top);
 }
 
 static bool is_done(const struct top *top)
@@ -242,7 +242,7 @@ static int take_all(struct top *top)
 	int err = 0;
 
 	while (!err && !top->paused && !is_done(top) && (path = segments_next(top->segments)))
-		err = take(top, path);
+		err = cmd_top_take(top, path);
 	return err;
 }
 
@@ -355,7 +355,7 @@ static bool is_over(struct top *top, bool ended)
 		return ended;
 	snprintf(top->note, sizeof(top->note),
 		 "the recording has ended: q quits, W writes this page");
-	return show(top) != 0;
+	return cmd_top_show(top) != 0;
 }
 
 /* Runs until enough pages were shown, the recorder has ended, or the user quits. */
@@ -387,10 +387,10 @@ static int watch(struct top *top, int signals)
 		if (fds[1].revents & (POLLHUP | POLLERR) || (fds[1].revents && !press_keys(top)))
 			break;
 		if (top->stale)
-			err = load(top, top->path);
+			err = cmd_top_load(top, top->path);
 		top->stale = false;
 		if (!err && (fds[0].revents || fds[1].revents))
-			err = show(top);
+			err = cmd_top_show(top);
 		if (err)
 			break;
 	}
@@ -463,7 +463,7 @@ static bool is_sensible(const struct top_arguments *arguments, const char *comma
 	return true;
 }
 
-static int run(int argc, char **argv)
+static int cmd_top_run(int argc, char **argv)
 {
 	struct top_arguments arguments = {.delay = 1000000000};
 	struct top top = {.arguments = &arguments};
@@ -507,5 +507,5 @@ const struct command cmd_top = {
 	.summary = "show a live view of running programs",
 	.options = rows,
 	.needs_root = true,
-	.run = run,
+	.run = cmd_top_run,
 };

@@ -164,7 +164,7 @@ static const struct option_row rows[] = {
 	{NULL, 0, 0, 0, 0, 0, NULL, NULL},
 };
 
-static int convert(const struct export_request *request, int fd)
+static int cmd_view_convert(const struct export_request *request, int fd)
 {
 	const char *file = request->file;
 	struct export_result result;
@@ -271,7 +271,7 @@ static int serve(int file, const struct view *view)
 	return error;
 }
 
-static int show(const struct view *view)
+static int cmd_view_show(const struct view *view)
 {
 	int file = output_file_nameless(), error;
 
@@ -279,7 +279,7 @@ static int show(const struct view *view)
 		log_error("cannot make a temporary file: %s", strerror(-file));
 		return EXIT_FAILURE;
 	}
-	error = convert(&view->request, file);
+	error = cmd_view_convert(&view->request, file);
 	if (error) {
 		log_error("%s: %s", view->request.file, profile_error_text(error));
 	} else {
@@ -319,7 +319,7 @@ static int choose(struct view_arguments *arguments, struct view *view)
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int cmd_view_run(int argc, char **argv)
 {
 	struct view_arguments arguments = {0};
 	struct view view = {.request.file = "gcprof.data"};
@@ -327,7 +327,7 @@ static int run(int argc, char **argv)
 	if (options_parse_words(&cmd_view, &arguments, argc, argv, &view.request.file, 1) < 0 ||
 	    choose(&arguments, &view) < 0)
 		return EXIT_USAGE;
-	return show(&view);
+	return cmd_view_show(&view);
 }
 
 const struct command cmd_view = {
@@ -335,5 +335,5 @@ const struct command cmd_view = {
 	.usage = "[OPTIONS] [FILE]",
 	.summary = "show a profile in the Firefox Profiler, or as an HTML page",
 	.options = rows,
-	.run = run,
+	.run = cmd_view_run,
 };

@@ -39,7 +39,7 @@ static void print_help(FILE *out)
 		     "shows the version.\n");
 }
 
-static const struct command *find(const char *word)
+static const struct command *main_find(const char *word)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (strcmp(word, commands[i]->name) == 0)
@@ -47,7 +47,7 @@ static const struct command *find(const char *word)
 	return NULL;
 }
 
-static int complain(const char *word)
+static int main_complain(const char *word)
 {
 	struct suggestion suggestion = {.word = word};
 	char hint[64];
@@ -62,10 +62,10 @@ static int complain(const char *word)
 /* `word`: the command to explain, or NULL. */
 static int help(const char *word)
 {
-	const struct command *command = word ? find(word) : NULL;
+	const struct command *command = word ? main_find(word) : NULL;
 
 	if (word && !command)
-		return complain(word);
+		return main_complain(word);
 	if (command)
 		options_help(command);
 	else
@@ -103,7 +103,7 @@ static int give_up_root(bool needs_root)
 
 /* What a command printed is lost if it does not arrive; a pipe's reader may stop early, as `head`
  * does. */
-static int finish(int status)
+static int main_finish(int status)
 {
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
@@ -116,7 +116,7 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
-	const struct command *command = word ? find(word) : NULL;
+	const struct command *command = word ? main_find(word) : NULL;
 
 	/* A worker process that the recorder has started. */
 	if (argc == 1 && strcmp(argv[0], WORKER_READER) == 0)
@@ -136,10 +136,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
-		return finish(help(argc > 2 ? argv[2] : NULL));
+		return main_finish(help(argc > 2 ? argv[2] : NULL));
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		puts(gcprof_version);
-		return finish(0);
+		return main_finish(0);
 	}
-	return command ? finish(command->run(argc - 1, argv + 1)) : complain(word);
+	return command ? main_finish(command->run(argc - 1, argv + 1)) : main_complain(word);
 }

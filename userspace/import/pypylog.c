@@ -28,7 +28,7 @@ static int digit_of(char c)
 				      : -1;
 }
 
-static bool parse(const char *at, const char *end, struct line *line)
+static bool pypylog_parse(const char *at, const char *end, struct line *line)
 {
 	int digits = 0;
 
@@ -69,7 +69,7 @@ static uint64_t monotonic_of(const struct pypylog_clock *clock, uint64_t tsc)
 	return ns < 1e18 ? clock->monotonic + (uint64_t)(int64_t)ns : UINT64_MAX / 2;
 }
 
-static int add(struct pypylog *log, const struct pypylog_gc *gc)
+static int pypylog_add(struct pypylog *log, const struct pypylog_gc *gc)
 {
 	size_t capacity = log->capacity ? 2 * log->capacity : 256;
 	struct pypylog_gc *larger;
@@ -92,8 +92,8 @@ struct open {
 	uint64_t sections;
 };
 
-static int take(struct pypylog *log, struct open *open, const struct line *line,
-		const struct pypylog_clock *clock)
+static int pypylog_take(struct pypylog *log, struct open *open, const struct line *line,
+			const struct pypylog_clock *clock)
 {
 	struct pypylog_gc gc = {.section = section_of(line)};
 	const struct line *begin;
@@ -117,7 +117,7 @@ static int take(struct pypylog *log, struct open *open, const struct line *line,
 		return 0;
 	gc.begin = monotonic_of(clock, begin->tsc);
 	gc.end = monotonic_of(clock, line->tsc);
-	return add(log, &gc);
+	return pypylog_add(log, &gc);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -142,8 +142,8 @@ int pypylog_read(struct pypylog *log, const char *data, size_t size,
 		struct line line;
 
 		stop = stop ? stop : end;
-		if (parse(at, stop, &line))
-			error = take(log, &open, &line, clock);
+		if (pypylog_parse(at, stop, &line))
+			error = pypylog_take(log, &open, &line, clock);
 		at = stop + 1;
 	}
 	if (log->n_gcs)

@@ -61,7 +61,7 @@ struct convert {
 	uint32_t n_open;
 };
 
-static void put(struct convert *convert, const struct record *record)
+static void vmprof_convert_put(struct convert *convert, const struct record *record)
 {
 	if (!convert->error)
 		convert->error = profile_writer_put(convert->writer, record);
@@ -71,7 +71,7 @@ static void put(struct convert *convert, const struct record *record)
 	do {                                                            \
 		struct record record_ = {.kind = RECORD_##record_kind,  \
 					 .record_kind = {__VA_ARGS__}}; \
-		put(convert, &record_);                                 \
+		vmprof_convert_put(convert, &record_);                  \
 	} while (0)
 
 static struct bytes bytes_of(const char *text)
@@ -461,7 +461,7 @@ static void put_objects(struct convert *convert, const struct vmprof_entry *entr
 }
 
 /* "py:function:line:file", or "n:..." for native code. */
-static void put_name(struct convert *convert, const struct vmprof_entry *entry)
+static void vmprof_convert_put_name(struct convert *convert, const struct vmprof_entry *entry)
 {
 	char text[4096] = "", *language = text, *name, *line, *file;
 	size_t size = entry->text.size < sizeof(text) ? entry->text.size : sizeof(text) - 1;
@@ -530,7 +530,7 @@ static void put_all(struct convert *convert, const void *data, size_t size)
 		    entry.kind == VMPROF_OBJECTS)
 			put_event(convert, &reader, &entry);
 		else if (entry.kind == VMPROF_VIRTUAL_IP || entry.kind == VMPROF_NATIVE_SYMBOL)
-			put_name(convert, &entry);
+			vmprof_convert_put_name(convert, &entry);
 		else if (entry.kind == VMPROF_META)
 			put_type(convert, &entry);
 	}

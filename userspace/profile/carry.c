@@ -23,7 +23,7 @@ static const size_t limits[REFS] = {
 
 #define ENDED_NS UINT64_C(10000000000) /* records of a thread may arrive so late after its end */
 
-static uint64_t *field(struct record *record, const struct field_info *info)
+static uint64_t *carry_field(struct record *record, const struct field_info *info)
 {
 	return (uint64_t *)(void *)((char *)record + info->offset);
 }
@@ -120,7 +120,7 @@ static int translate(struct carry *carry, struct record *record)
 	bool missing = false;
 
 	for (size_t i = 0; i < info->n_fields; i++) {
-		uint64_t *value = field(record, &info->fields[i]), id;
+		uint64_t *value = carry_field(record, &info->fields[i]), id;
 		int err;
 
 		if (info->fields[i].ref == REF_none)
@@ -174,8 +174,8 @@ static void set_begin(const struct carry *carry, struct record *record)
 
 	for (size_t i = 0; i < info->n_fields; i++)
 		if (strcmp(info->fields[i].name, "time") == 0 &&
-		    *field(record, &info->fields[i]) < carry->begin)
-			*field(record, &info->fields[i]) = carry->begin;
+		    *carry_field(record, &info->fields[i]) < carry->begin)
+			*carry_field(record, &info->fields[i]) = carry->begin;
 }
 
 /* Shortens the window to its last nanosecond, which marks the start of the untraced time. The rest

@@ -112,7 +112,7 @@ static bool none(void *context, const void *key, uint64_t *value)
 	return false;
 }
 
-static void forget(struct map *places, struct buffer *items)
+static void cpu_time_forget(struct map *places, struct buffer *items)
 {
 	items->size = 0;
 	map_filter(places, none, NULL);
@@ -163,7 +163,7 @@ static int divide_own(struct cpu_sums *sums, const struct cpu_sum *item, uint64_
 	struct balance *balance;
 
 	if (map_count(sums->balanced) >= BALANCES_MAX)
-		forget(sums->balanced, &sums->balances);
+		cpu_time_forget(sums->balanced, &sums->balances);
 	balance = item_of(sums->balanced, &sums->balances, sizeof(*balance), item->thread);
 	if (!balance)
 		return -ENOMEM;
@@ -230,14 +230,14 @@ int cpu_sums_divide(struct cpu_sums *sums, uint64_t tick_ns, bool last, cpu_sums
 		}
 		err = err ? err : put(context, &record);
 	}
-	forget(sums->places, &sums->items);
+	cpu_time_forget(sums->places, &sums->items);
 	return err;
 }
 
 void cpu_sums_cut(struct cpu_sums *sums)
 {
 	sums->left = 0;
-	forget(sums->balanced, &sums->balances);
+	cpu_time_forget(sums->balanced, &sums->balances);
 }
 
 /* --- reading ----------------------------------------------------------------- */
@@ -287,7 +287,7 @@ static int by_thread(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static struct cpu_share *find(struct cpu_shares *shares, uint64_t thread)
+static struct cpu_share *cpu_time_find(struct cpu_shares *shares, uint64_t thread)
 {
 	size_t count = shares->items.size / sizeof(struct cpu_share);
 	const struct cpu_share key = {.thread = thread};
@@ -301,7 +301,7 @@ static struct cpu_share *find(struct cpu_shares *shares, uint64_t thread)
 }
 
 /* The part of `ns` for the next `ticks` after the first *done of `all`; updates *done. */
-static uint64_t take(uint64_t ns, uint64_t ticks, uint64_t all, uint64_t *done)
+static uint64_t cpu_time_take(uint64_t ns, uint64_t ticks, uint64_t all, uint64_t *done)
 {
 	uint64_t before = *done, left = all - before;
 
@@ -316,9 +316,9 @@ void cpu_shares_fill(struct cpu_shares *shares, uint64_t frequency, struct recor
 
 	if (sample->ns)
 		return;
-	share = find(shares, sample->thread);
+	share = cpu_time_find(shares, sample->thread);
 	if (share && share->ticks)
-		sample->ns = take(share->ns, ticks, share->ticks, &share->done);
+		sample->ns = cpu_time_take(share->ns, ticks, share->ticks, &share->done);
 	else if (frequency)
 		sample->ns = part(SECOND_NS, shares->ticks + ticks, frequency) -
 			     part(SECOND_NS, shares->ticks, frequency);

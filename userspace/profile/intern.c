@@ -50,7 +50,7 @@ static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
  * Programs may produce new names and call paths without end. Beyond the budget all are forgotten;
  * those that recur are defined again with new ids.
  */
-static bool forget(struct map **map, size_t key_size)
+static bool intern_forget(struct map **map, size_t key_size)
 {
 	struct map *fresh = map_create(key_size);
 
@@ -65,7 +65,8 @@ uint64_t intern_string(struct intern *intern, const char *text, size_t size, boo
 {
 	uint64_t *slot;
 
-	if (intern->string_bytes > intern_budget && forget(&intern->strings, MAP_STRING_KEYS))
+	if (intern->string_bytes > intern_budget &&
+	    intern_forget(&intern->strings, MAP_STRING_KEYS))
 		intern->string_bytes = 0;
 	slot = map_put_string(intern->strings, text, size, added);
 	if (!slot)
@@ -82,7 +83,8 @@ uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes id
 	struct buffer key = {0};
 	uint64_t *slot = NULL;
 
-	if (intern->module_bytes > intern_budget && forget(&intern->modules, MAP_STRING_KEYS))
+	if (intern->module_bytes > intern_budget &&
+	    intern_forget(&intern->modules, MAP_STRING_KEYS))
 		intern->module_bytes = 0;
 	/* Separated by a zero byte, which paths cannot contain. */
 	if (!buffer_append(&key, path.data, path.size) && !buffer_append(&key, "", 1) &&

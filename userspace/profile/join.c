@@ -145,7 +145,7 @@ static int put_other(struct join *join, struct join_input *input, struct record 
 	return err < 0 ? err : err > 0 ? 0 : profile_writer_put(join->writer, record);
 }
 
-static int put(struct join *join, struct join_input *input, struct record *record)
+static int join_put(struct join *join, struct join_input *input, struct record *record)
 {
 	switch (record->kind) {
 	case RECORD_header:
@@ -187,7 +187,7 @@ static int copy_chunk(struct join *join, struct join_input *input, bool *next)
 			*next = true;
 			return profile_writer_flush(join->writer);
 		}
-		err = put(join, input, &record);
+		err = join_put(join, input, &record);
 		if (err == -EBADMSG || err == -EMSGSIZE) {
 			join->refused++;
 			err = 0;

@@ -50,7 +50,7 @@ void nodes_free(struct nodes *nodes)
 }
 
 /* The slot of the node, or the empty slot for it. */
-static struct node *find(const struct nodes *nodes, uint64_t parent, uint32_t frame)
+static struct node *nodes_find(const struct nodes *nodes, uint64_t parent, uint32_t frame)
 {
 	const uint32_t mask = nodes->n_slots - 1;
 	unsigned __int128 product =
@@ -77,14 +77,14 @@ static bool grow(struct nodes *nodes)
 		const struct node *node = &nodes->slots[i];
 
 		if (node->number)
-			*find(&larger, node->parent, node->frame) = *node;
+			*nodes_find(&larger, node->parent, node->frame) = *node;
 	}
 	free(nodes->slots);
 	*nodes = larger;
 	return true;
 }
 
-static void forget(struct nodes *nodes)
+static void nodes_forget(struct nodes *nodes)
 {
 	memset(nodes->slots, 0, nodes->n_slots * sizeof(*nodes->slots));
 	nodes->forgotten += nodes->count;
@@ -98,14 +98,14 @@ uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *a
 	*added = false;
 	if (frame > UINT32_MAX)
 		return 0; /* impossible: so many frames do not fit into memory */
-	node = find(nodes, parent, (uint32_t)frame);
+	node = nodes_find(nodes, parent, (uint32_t)frame);
 	if (node->number)
 		return nodes->forgotten + node->number;
 	if (nodes->count == NODES_MAX)
-		forget(nodes);
+		nodes_forget(nodes);
 	if (nodes->count >= nodes->n_slots / 2 && !grow(nodes))
 		return 0;
-	node = find(nodes, parent, (uint32_t)frame);
+	node = nodes_find(nodes, parent, (uint32_t)frame);
 	*node = (struct node){parent, (uint32_t)frame, ++nodes->count};
 	*added = true;
 	return nodes->forgotten + node->number;

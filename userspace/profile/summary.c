@@ -17,7 +17,7 @@
 #define STRING_MAX  512
 
 /* A zero-terminated copy; ends at the first zero in the text. */
-static char *copy(struct bytes text)
+static char *summary_copy(struct bytes text)
 {
 	return strndup(text.size ? text.data : "", text.size < TEXT_MAX ? text.size : TEXT_MAX);
 }
@@ -26,7 +26,7 @@ static char *copy(struct bytes text)
 static int set(char **place, struct bytes text)
 {
 	free(*place);
-	*place = copy(text);
+	*place = summary_copy(text);
 	return *place ? 0 : -ENOMEM;
 }
 
@@ -37,9 +37,9 @@ static int add_pair(struct buffer *pairs, const struct bytes *key, struct bytes 
 
 	if (pairs->size / sizeof(pair) >= PAIRS_MAX)
 		return 0;
-	pair.value = copy(value);
+	pair.value = summary_copy(value);
 	if (key)
-		pair.key = copy(*key);
+		pair.key = summary_copy(*key);
 	if (pair.value && (!key || pair.key))
 		err = buffer_append(pairs, &pair, sizeof(pair));
 	if (err) {
@@ -140,8 +140,8 @@ static int add_runtime(struct summary *summary, const struct record_runtime *rec
 
 static int add_source(struct summary *summary, const struct record_source *record)
 {
-	struct summary_source source = {*record, copy(record->path), copy(record->host),
-					copy(record->command)};
+	struct summary_source source = {*record, summary_copy(record->path),
+					summary_copy(record->host), summary_copy(record->command)};
 	int err = -ENOMEM;
 
 	if (summary->sources.size / sizeof(source) >= RECORDINGS_MAX)

@@ -88,7 +88,7 @@ void names_explain(const char *path, int err)
 		log_verbose("%s: no function names: %s", path, describe(err));
 }
 
-static bool take(struct names_left *left, void *out, size_t size)
+static bool client_take(struct names_left *left, void *out, size_t size)
 {
 	if (left->size < size)
 		return false;
@@ -101,7 +101,7 @@ static bool take(struct names_left *left, void *out, size_t size)
 /* Turns a text into a zero-terminated one. */
 static const char *take_text(struct names_left *left, char room[NAMES_TEXT_MAX + 1], uint32_t size)
 {
-	if (size > NAMES_TEXT_MAX || !take(left, room, size))
+	if (size > NAMES_TEXT_MAX || !client_take(left, room, size))
 		return NULL;
 	room[size] = 0;
 	return room;
@@ -111,12 +111,12 @@ int names_take(struct names_left *left, struct symbol out[SYMBOLS_MAX])
 {
 	struct name_list list;
 
-	if (!take(left, &list, sizeof(list)) || list.count > SYMBOLS_MAX)
+	if (!client_take(left, &list, sizeof(list)) || list.count > SYMBOLS_MAX)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < list.count; i++) {
 		struct name_head head;
 
-		if (!take(left, &head, sizeof(head)))
+		if (!client_take(left, &head, sizeof(head)))
 			return -EBADMSG;
 		out[i] = (struct symbol){.line = head.line, .begin = head.begin};
 		out[i].name = take_text(left, left->texts[i][0], head.name_size);
@@ -180,8 +180,8 @@ static uint64_t until(uint64_t end, uint64_t now)
 }
 
 /* Sends one request; the answer goes to client->left. */
-static int ask(struct names_client *client, const struct names_message *message, int fd,
-	       const struct limits *limits)
+static int client_ask(struct names_client *client, const struct names_message *message, int fd,
+		      const struct limits *limits)
 {
 	struct worker_order order = {
 		.kind = READ_NAMES,
@@ -268,7 +268,7 @@ int names_client_ask(struct names_client *client, const struct names_file *file,
 		count = n - at < NAMES_BATCH ? n - at : NAMES_BATCH;
 		message.head.count = (uint32_t)count;
 		memcpy(message.places, &places[at], count * sizeof(*places));
-		err = ask(client, &message, fd, &limits);
+		err = client_ask(client, &message, fd, &limits);
 		if (!err)
 			result = deliver(client, at, count, found, context);
 	}

@@ -77,7 +77,7 @@ void code_files_free(struct code_files *files)
 	free(files);
 }
 
-static struct process *get(struct code_files *files, uint64_t id)
+static struct process *code_files_get(struct code_files *files, uint64_t id)
 {
 	uint64_t *slot = map_put(files->processes, &id, NULL);
 	struct process *process;
@@ -98,8 +98,8 @@ static struct process *get(struct code_files *files, uint64_t id)
 	return process;
 }
 
-static int parse(struct process *process, struct growing *file, const struct buffer *block,
-		 size_t *used)
+static int code_files_parse(struct process *process, struct growing *file,
+			    const struct buffer *block, size_t *used)
 {
 	if (file->dump)
 		return jitdump_parse(file->dump, block->data, block->size, used, &file->wanted);
@@ -124,7 +124,7 @@ static int read_new(struct code_files *files, struct process *process, struct gr
 		if (n <= 0 || (size_t)n < file->wanted)
 			break;
 		block->size = (size_t)n;
-		err = parse(process, file, block, &used);
+		err = code_files_parse(process, file, block, &used);
 		file->at += (off_t)used;
 		/* Needs more than was read: later, or with a larger block. */
 		used += file->wanted > (size_t)n && (size_t)n == size;
@@ -169,7 +169,7 @@ static int add_dump(struct code_files *files, struct process *process, int fd)
 
 int code_files_add(struct code_files *files, uint64_t id, bool dump, int fd)
 {
-	struct process *process = fd >= 0 ? get(files, id) : NULL;
+	struct process *process = fd >= 0 ? code_files_get(files, id) : NULL;
 
 	if (!process) {
 		if (fd >= 0)

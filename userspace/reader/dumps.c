@@ -116,7 +116,7 @@ static bool find_module(void *context, uint64_t ip, struct stack_module *out)
 	return true;
 }
 
-static int create(struct dumps **out)
+static int dumps_create(struct dumps **out)
 {
 	struct dumps *dumps = calloc(1, sizeof(*dumps));
 
@@ -139,7 +139,7 @@ int dumps_answer(const struct request *request)
 	struct dump_request process;
 	struct event_copy copy;
 
-	if (!dumps && create(&dumps))
+	if (!dumps && dumps_create(&dumps))
 		return -ENOMEM;
 	if (request->head.size < head)
 		return -EBADMSG;

@@ -38,7 +38,7 @@ static bool stop(struct walk *walk, int err)
 	return false;
 }
 
-static bool put_name(struct walk *walk, const struct gcprof_name *entry)
+static bool name_table_put_name(struct walk *walk, const struct gcprof_name *entry)
 {
 	char text[TABLE_TEXT_MAX], file[TABLE_TEXT_MAX];
 	struct table_name name = {.id = entry->id, .line = entry->line, .kind = entry->kind};
@@ -74,7 +74,7 @@ static bool put_entries(struct walk *walk, uint64_t from, uint32_t count)
 		if (!remote_read_all(walk->memory, from, entries, n * sizeof(*entries)))
 			return stop(walk, -EFAULT);
 		for (uint32_t i = 0; i < n; i++)
-			if (!put_name(walk, &entries[i]))
+			if (!name_table_put_name(walk, &entries[i]))
 				return false;
 	}
 	return true;

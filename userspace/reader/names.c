@@ -89,7 +89,7 @@ int names_create(struct names **out)
 
 /* --- answers ---------------------------------------------------------------------------- */
 
-static void put_name(const struct symbol *symbol)
+static void names_put_name(const struct symbol *symbol)
 {
 	struct name_head head = {
 		.line = symbol->line,
@@ -115,7 +115,7 @@ static void put_names(const struct symbol *symbols, size_t n)
 		bytes += strnlen(symbols[list.count].name, NAMES_TEXT_MAX);
 	wire_put(&list, sizeof(list));
 	for (uint32_t i = 0; i < list.count; i++)
-		put_name(&symbols[i]);
+		names_put_name(&symbols[i]);
 }
 
 /* Names an unnamed function by its start in the file. */

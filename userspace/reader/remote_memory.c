@@ -83,7 +83,7 @@ static size_t receive(struct remote *memory)
 	return head.err ? 0 : (size_t)n - sizeof(head);
 }
 
-static size_t ask(struct remote *memory, uint64_t address, size_t size)
+static size_t remote_memory_ask(struct remote *memory, uint64_t address, size_t size)
 {
 	const struct remote_request request = {
 		.number = ++memory->number, .address = address, .size = (uint32_t)size};
@@ -102,7 +102,7 @@ static size_t slot_of(uint64_t address)
 	return address / PAGE % PAGES;
 }
 
-static bool is_known(const struct remote *memory, uint64_t address)
+static bool remote_memory_is_known(const struct remote *memory, uint64_t address)
 {
 	const struct page *page = &memory->pages[slot_of(address)];
 
@@ -114,11 +114,11 @@ static void fetch(struct remote *memory, uint64_t address, size_t size)
 {
 	size_t count = (size + PAGE - 1) / PAGE, n;
 
-	if (count < AHEAD && is_known(memory, address - PAGE))
+	if (count < AHEAD && remote_memory_is_known(memory, address - PAGE))
 		count = AHEAD;
 	if (count > ANSWER_PAGES)
 		count = ANSWER_PAGES;
-	n = ask(memory, address, count * PAGE);
+	n = remote_memory_ask(memory, address, count * PAGE);
 	for (size_t at = 0; at == 0 || at < n; at += PAGE) {
 		size_t slot = slot_of(address + at);
 		struct page *page = &memory->pages[slot];
@@ -143,7 +143,7 @@ size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t si
 		size_t offset = (size_t)(address + done - at), part = size - done;
 		const struct page *page = &memory->pages[slot_of(at)];
 
-		if (!is_known(memory, at))
+		if (!remote_memory_is_known(memory, at))
 			fetch(memory, at, offset + part);
 		if (page->size <= offset)
 			return done;

@@ -39,7 +39,7 @@ void rows_put(const struct unwind_file *file, const struct hotspot_layout *hotsp
 }
 
 /* Copies an array from *at, and advances *at. */
-static void *copy(const char **at, size_t count, size_t size)
+static void *rows_copy(const char **at, size_t count, size_t size)
 {
 	void *array = calloc(count ? count : 1, size);
 
@@ -93,9 +93,9 @@ int rows_take(const void *data, size_t size, struct unwind_file **out,
 				     .functions = head.functions,
 				     .refused = head.refused};
 	memcpy(file->segments, head.segments, sizeof(head.segments));
-	file->pages = copy(&at, file->n_pages, sizeof(*file->pages));
-	file->rows = copy(&at, file->n_rows, sizeof(*file->rows));
-	file->rules = copy(&at, file->n_rules, sizeof(*file->rules));
+	file->pages = rows_copy(&at, file->n_pages, sizeof(*file->pages));
+	file->rows = rows_copy(&at, file->n_rows, sizeof(*file->rows));
+	file->rules = rows_copy(&at, file->n_rules, sizeof(*file->rules));
 	file->starts = calloc(file->n_pages + 1, sizeof(*file->starts));
 	if (file->pages && file->rows && file->rules && file->starts)
 		err = is_consistent(file) ? 0 : -EBADMSG;

@@ -365,7 +365,7 @@ int worker_start(struct worker *worker, const struct worker_order *order)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static enum worker_state finish(struct worker *worker, int err, struct worker_answer *out)
+static enum worker_state worker_finish(struct worker *worker, int err, struct worker_answer *out)
 {
 	*out = (struct worker_answer){err, worker->answer.data, worker->answer.size, worker->fd};
 	worker->fd = -1;
@@ -409,16 +409,16 @@ static enum worker_state lost(struct worker *worker, int err, bool killed,
 	end_process(worker);
 	order->tries++;
 	if (killed ? order->tries >= KILLED_TRIES : order->fresh || order->tries > 1)
-		return finish(worker, err, out);
+		return worker_finish(worker, err, out);
 	err = send_order(worker);
-	return err ? finish(worker, err, out) : WORKER_WORKING;
+	return err ? worker_finish(worker, err, out) : WORKER_WORKING;
 }
 
 static enum worker_state overran(struct worker *worker, struct worker_answer *out)
 {
 	end_process(worker);
 	worker->deaths++;
-	return finish(worker, -ETIME, out);
+	return worker_finish(worker, -ETIME, out);
 }
 
 static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *data)
@@ -438,7 +438,7 @@ static ssize_t receive(struct worker *worker, struct worker_reply *reply, char *
 }
 
 /* Takes one message; WORKER_IDLE: currently none. */
-static enum worker_state take(struct worker *worker, struct worker_answer *out)
+static enum worker_state worker_take(struct worker *worker, struct worker_answer *out)
 {
 	char *data = worker->message;
 	struct worker_reply reply;
@@ -457,12 +457,12 @@ static enum worker_state take(struct worker *worker, struct worker_answer *out)
 	}
 	if (buffer_append(&worker->answer, data, size)) {
 		end_process(worker);
-		return finish(worker, -ENOMEM, out);
+		return worker_finish(worker, -ENOMEM, out);
 	}
 	if (!(reply.flags & WORKER_LAST))
 		return WORKER_WORKING;
 	worker->used = true;
-	return finish(worker, reply.err, out);
+	return worker_finish(worker, reply.err, out);
 }
 
 static bool is_over_limit(const struct worker *worker)
@@ -480,7 +480,7 @@ enum worker_state worker_poll(struct worker *worker, struct worker_answer *out)
 	if (!worker->busy)
 		return WORKER_IDLE;
 	do {
-		state = take(worker, out);
+		state = worker_take(worker, out);
 		if (state == WORKER_IDLE && worker->replaced && was_stopped(worker->pid))
 			state = lost(worker, -EPIPE, true, out);
 		if (state == WORKER_ANSWERED)

@@ -74,7 +74,7 @@ static bool called(struct runtime_file *file, const char *function, const uint8_
 	return true;
 }
 
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool bdwgc_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	/* sub $8,%rsp; mov GC_need_to_lock,%eax; test; jne; call; movl $1,GC_world_is_stopped */
 	static const uint16_t stop[] = {0x48, 0x83,  0xec, 8,   0x8b, 0x05,  ANY_4,
@@ -96,7 +96,7 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 	return false;
 }
 
-static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+static bool bdwgc_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	/* mov GC_arrays,%rdx; mov 0x18(%rdx),%rax; sub 0xb8(%rdx),%rax; ret */
 	static const uint16_t wanted[] = {0x48, 0x8b, 0x15, ANY_4, 0x48,  0x8b, 0x42,
@@ -113,7 +113,7 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 	return true;
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool bdwgc_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	static const uint16_t wanted[] = {0xb8, ANY_4, 0xc3}; /* mov $0x80202,%eax; ret */
 	uint8_t code[N(wanted)];
@@ -130,8 +130,8 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 /* --- arguments ---------------------------------------------------------------------------- */
 
 /* Both sizes include memory returned to the system. Free blocks are not in use. */
-static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
-		    const uint64_t *read, struct place_values *values)
+static void bdwgc_convert(const struct runtime_facts *facts, const struct runtime_place *place,
+			  const uint64_t *read, struct place_values *values)
 {
 	(void)facts;
 	if (place->report != PLACE_PAUSE_END || read[UNMAPPED] > read[HEAP_SIZE] ||
@@ -141,8 +141,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 	values->of[VALUE_BEFORE] = read[HEAP_SIZE] - read[FREE];
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *bdwgc_kind_name(const struct runtime_facts *facts, uint64_t number,
+				   const char *collector, uint32_t *kind)
 {
 	(void)facts;
 	(void)number;
@@ -151,7 +151,7 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 	return "mark";
 }
 
-static const char *note(const struct runtime_facts *facts)
+static const char *bdwgc_note(const struct runtime_facts *facts)
 {
 	(void)facts;
 	return "no allocation samples, and not how it sweeps as the program allocates; "
@@ -163,10 +163,10 @@ const struct runtime runtime_bdwgc = {
 	.name = "bdwgc",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
-	.recognise = recognise,
-	.locate = locate,
-	.field = field,
-	.convert = convert,
-	.note = note,
-	.kind_name = kind_name,
+	.recognise = bdwgc_recognise,
+	.locate = bdwgc_locate,
+	.field = bdwgc_field,
+	.convert = bdwgc_convert,
+	.note = bdwgc_note,
+	.kind_name = bdwgc_kind_name,
 };

@@ -116,7 +116,7 @@ static void count_calls(void *context, uint64_t address, const uint8_t *bytes, s
 }
 
 /* If nothing else calls the function, the compiler has made another one for other collections. */
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool cpython_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	struct calls calls = {0};
 	uint64_t left = SEARCH_MAX;
@@ -137,7 +137,7 @@ static void note_begin(void *context, const struct probe_note *note)
 
 /* ------------------------------------------------------------------------------------------ */
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool cpython_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t runtime;
 	uint32_t version;
@@ -159,7 +159,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 #define VERSIONS    "its functions are known of 3.11 to 3.15 with a global lock, and of 3.13 without"
 #define COLLECTIONS "where it collects was not found"
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void cpython_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	out->has_frames = cpython_layout_of(file, &out->cpython);
 	out->no_agent = cpython_is_free_threaded(file);
@@ -177,8 +177,8 @@ static const char *note(const struct runtime_facts *facts)
 	return facts->no_agent ? NO_AGENT : WITH_AGENT;
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t generation,
-			     const char *collector, uint32_t *kind)
+static const char *cpython_kind_name(const struct runtime_facts *facts, uint64_t generation,
+				     const char *collector, uint32_t *kind)
 {
 	static const char *const names[GENERATIONS] = {"generation 0", "generation 1",
 						       "generation 2"};
@@ -200,10 +200,10 @@ const struct runtime runtime_cpython = {
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.agent = "python",
 	.walks = true,
-	.recognise = recognise,
-	.locate = locate,
+	.recognise = cpython_recognise,
+	.locate = cpython_locate,
 	.returns = runtime_returns,
-	.constants = constants,
+	.constants = cpython_constants,
 	.note = note,
-	.kind_name = kind_name,
+	.kind_name = cpython_kind_name,
 };

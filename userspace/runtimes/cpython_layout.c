@@ -159,8 +159,8 @@ bool cpython_version(struct runtime_file *file, uint32_t *version)
 
 /* An item of the table: the walker reads `size` bytes there, in a structure that it copies in part,
  * or else anywhere. */
-static bool take(const uint64_t *table, const struct positions *from, struct cpython_layout *to,
-		 enum cpython_item item)
+static bool cpython_layout_take(const uint64_t *table, const struct positions *from,
+				struct cpython_layout *to, enum cpython_item item)
 {
 	const uint32_t size = item == CPYTHON_FRAME_OWNER ? 1
 			      : item == CPYTHON_CODE_LINE ? sizeof(uint32_t)
@@ -199,7 +199,7 @@ static bool from_table(const uint64_t *table, const struct positions *from,
 	if (!matches(table, from))
 		return false;
 	for (int i = 0; i < CPYTHON_ITEMS; i++)
-		if (!take(table, from, to, (enum cpython_item)i))
+		if (!cpython_layout_take(table, from, to, (enum cpython_item)i))
 			return false;
 	/* Other strings have two words more in front of their characters. */
 	to->at[CPYTHON_TEXT_WIDE] = (uint16_t)(to->at[CPYTHON_TEXT_ASCII] + 2 * WORD);

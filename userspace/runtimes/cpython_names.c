@@ -66,7 +66,7 @@ static uint32_t take_character(const char *text, size_t size, size_t width, size
 /* Converts units of 1, 2 or 4 bytes, up to a zero, to UTF-8; `width` 0: it is UTF-8. Each unit
  * becomes at most 3 bytes, or 4 for a unit of 4 bytes; a pair of 2-byte units is not longer either.
  */
-static void put_text(const char *text, size_t size, size_t width, char *out)
+static void cpython_names_put_text(const char *text, size_t size, size_t width, char *out)
 {
 	if (!width) {
 		size = strnlen(text, size);
@@ -177,8 +177,8 @@ bool cpython_name(struct cpython_function *function, uint64_t instruction, struc
 	table = file + padded(event->file_size);
 	if ((size_t)(table - function->in.bytes) + event->table_size > function->size)
 		return false;
-	put_text(name, event->name_size, event->name_width, function->name);
-	put_text(file, event->file_size, event->file_width, function->file);
+	cpython_names_put_text(name, event->name_size, event->name_width, function->name);
+	cpython_names_put_text(file, event->file_size, event->file_width, function->file);
 	lines.at = (const unsigned char *)table;
 	lines.end = lines.at + event->table_size;
 	if (event->runtime == BYTECODE_V8)

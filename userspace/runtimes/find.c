@@ -231,7 +231,7 @@ struct search {
 	size_t count;
 };
 
-static bool locate(struct search *search, const char *name, uint64_t *address)
+static bool find_locate(struct search *search, const char *name, uint64_t *address)
 {
 	return runtime_symbol(&search->file, name, address) ||
 	       (search->runtime->locate && search->runtime->locate(&search->file, name, address));
@@ -275,7 +275,7 @@ static bool set_operand(struct search *search, const struct place_argument *argu
 			found = operand_next(&note, out);
 		return note && found > 0;
 	case FROM_GLOBAL:
-		if (!locate(search, argument->global, &global))
+		if (!find_locate(search, argument->global, &global))
 			return false;
 		out->operand = OPERAND_ADDRESS;
 		out->base = OPERAND_RIP;
@@ -391,7 +391,7 @@ static bool add_code(struct search *search, const struct runtime_place *place)
 	const struct runtime *runtime = search->runtime;
 	uint64_t at;
 
-	if (!locate(search, place->name, &at))
+	if (!find_locate(search, place->name, &at))
 		return false;
 	if (place->where == PLACE_BEHIND_CHECK &&
 	    (!runtime->behind_check || !runtime->behind_check(&search->file, at, &at)))
@@ -430,7 +430,7 @@ static void add_writes(struct search *search)
 	uint64_t address;
 
 	for (size_t i = 0; i < runtime->n_writes && i < RUNTIME_WRITES_MAX; i++)
-		if (locate(search, runtime->writes[i].global, &address) &&
+		if (find_locate(search, runtime->writes[i].global, &address) &&
 		    begins_as_expected(search, &runtime->writes[i], address))
 			search->facts->writes[i] = address;
 }

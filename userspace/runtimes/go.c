@@ -163,7 +163,7 @@ static uint32_t layout_of(const struct found *found)
 		       : LAYOUT_119;
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool go_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	struct problem problem = {""};
 	struct found *found = calloc(1, sizeof(*found));
@@ -184,7 +184,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool go_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	const struct found *found = file->own;
 	struct go_function function;
@@ -224,7 +224,7 @@ static int returns(struct runtime_file *file, uint64_t address, uint64_t *out, s
 	return go_file_returns(found->file, address, out, max);
 }
 
-static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+static bool go_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	const struct found *found = file->own;
 
@@ -280,7 +280,7 @@ static void add_own_code(const struct found *found, struct runtime_facts *out)
 	}
 }
 
-/* The data that convert() needs to find the type of a sample. */
+/* The data that go_convert() needs to find the type of a sample. */
 static void add_types(const struct found *found, struct runtime_facts *out)
 {
 	int32_t *to = &out->constants[CONSTANT_CALLER];
@@ -302,7 +302,7 @@ static void add_types(const struct found *found, struct runtime_facts *out)
 	}
 }
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void go_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	const struct found *found = file->own;
 	struct go_function function = {0};
@@ -374,8 +374,8 @@ static uint64_t type_of(const struct runtime_facts *facts, const uint64_t *read)
 	return type < (uint64_t)facts->constants[CONSTANT_TYPES_SIZE] ? type : GO_TYPE_NONE;
 }
 
-static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
-		    const uint64_t *read, struct place_values *values)
+static void go_convert(const struct runtime_facts *facts, const struct runtime_place *place,
+		       const uint64_t *read, struct place_values *values)
 {
 	uint64_t *of = values->of;
 
@@ -399,8 +399,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 	}
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number, const char *text,
-			     uint32_t *kind)
+static const char *go_kind_name(const struct runtime_facts *facts, uint64_t number,
+				const char *text, uint32_t *kind)
 {
 	(void)facts;
 	*kind = number == STOP_MARK || number == STOP_SWEEP ? GCPROF_GC_STEP : GCPROF_GC_STOP;
@@ -417,7 +417,7 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	return number < sizeof(triggers) / sizeof(triggers[0]) ? triggers[number] : NULL;
 }
 
-static const char *note(const struct runtime_facts *facts)
+static const char *go_note(const struct runtime_facts *facts)
 {
 	(void)facts;
 	return "objects of less than 16 bytes without pointers share blocks, which count as their "
@@ -433,14 +433,14 @@ const struct runtime runtime_go = {
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.writes = writes,
 	.n_writes = sizeof(writes) / sizeof(writes[0]),
-	.recognise = recognise,
-	.locate = locate,
+	.recognise = go_recognise,
+	.locate = go_locate,
 	.behind_check = behind_check,
 	.returns = returns,
-	.field = field,
-	.constants = constants,
-	.note = note,
-	.convert = convert,
-	.kind_name = kind_name,
+	.field = go_field,
+	.constants = go_constants,
+	.note = go_note,
+	.convert = go_convert,
+	.kind_name = go_kind_name,
 	.reason_name = reason_name,
 };

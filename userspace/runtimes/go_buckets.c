@@ -20,7 +20,7 @@ struct header {
 	uint64_t next, all_next, kind, hash, size, depth;
 };
 
-static void add(struct go_counts *sum, const struct go_counts *more)
+static void go_buckets_add(struct go_counts *sum, const struct go_counts *more)
 {
 	sum->allocs += more->allocs;
 	sum->frees += more->frees;
@@ -49,7 +49,7 @@ static bool read_bucket(struct remote *memory, uint64_t at, const struct header 
 		return false;
 	bucket->published = bucket->all = counts[0];
 	for (int i = 1; i <= CYCLES; i++)
-		add(&bucket->all, &counts[i]);
+		go_buckets_add(&bucket->all, &counts[i]);
 	return true;
 }
 

@@ -72,7 +72,7 @@ enum { R9 = 8, RSI = 13, RDI = 14 };
 #define INTERVAL "_ZN17ThreadHeapSampler18_sampling_intervalE"
 enum { INTERVAL_DEFAULT = 512 << 10 }; /* if no agent of the program sets one */
 
-/* What an object of a class is, and its position in the thread's buffer: see convert(). */
+/* What an object of a class is, and its position in the thread's buffer: see hotspot_convert(). */
 enum {
 	/* Up to release 24. */
 	OBJECT = 0,
@@ -271,7 +271,7 @@ static bool takes_address(const unsigned char *code, uint64_t at, unsigned char 
  * is 17.0.15. */
 #define VM_RELEASE "_ZN19Abstract_VM_Version10vm_releaseEv"
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool hotspot_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	unsigned char code[7];
 	uint64_t at, text;
@@ -289,7 +289,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 }
 
 /* Variables without symbols, by their names in the tables: current and former ones. */
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool hotspot_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	static const char *const before[][2] = {
 		{"CompressedKlassPointers._base", "CompressedKlassPointers._narrow_klass._base"},
@@ -305,7 +305,7 @@ static bool locate(struct runtime_file *file, const char *name, uint64_t *addres
 }
 
 /* "A.b+C.d" is the offset of field d of the C that is field b of an A. */
-static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+static bool hotspot_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	const char *inner = strchr(name, '+');
 	char outer[64];
@@ -375,7 +375,7 @@ static void read_reason(struct runtime_file *file, uint64_t table, size_t number
 /* Since release 25; before, there was a function check_for_sampling() instead. */
 #define EXACT_SAMPLER "_ZN17ThreadHeapSampler6sampleEP7oopDescPP12HeapWordImpl"
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void hotspot_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t table, address;
 	GElf_Phdr header;
@@ -427,8 +427,8 @@ static uint64_t sampled_span(const uint64_t *read, const struct place_values *va
 	return bytes <= limit ? bytes * values->of[VALUE_PERIOD] : 0;
 }
 
-static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
-		    const uint64_t *read, struct place_values *values)
+static void hotspot_convert(const struct runtime_facts *facts, const struct runtime_place *place,
+			    const uint64_t *read, struct place_values *values)
 {
 	if (place->report != PLACE_SAMPLE)
 		return;
@@ -501,12 +501,12 @@ const struct runtime runtime_hotspot = {
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.writes = writes,
 	.n_writes = sizeof(writes) / sizeof(writes[0]),
-	.recognise = recognise,
-	.locate = locate,
-	.field = field,
-	.constants = constants,
+	.recognise = hotspot_recognise,
+	.locate = hotspot_locate,
+	.field = hotspot_field,
+	.constants = hotspot_constants,
 	.note = note,
-	.convert = convert,
+	.convert = hotspot_convert,
 	.unreadable = unreadable,
 	.reason_name = reason_name,
 	.operation_name = hotspot_operation,

@@ -95,7 +95,7 @@ void hotspot_vm_close(struct hotspot_vm *vm)
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-static uint64_t field(struct hotspot_vm *vm, uint64_t from, enum hotspot_item item)
+static uint64_t hotspot_names_field(struct hotspot_vm *vm, uint64_t from, enum hotspot_item item)
 {
 	return from ? hotspot_word(&vm->window, from + vm->value[item]) : 0;
 }
@@ -189,13 +189,13 @@ static uint64_t pool_symbol(struct hotspot_vm *vm, uint64_t pool, uint32_t index
 
 static bool read_method(struct hotspot_vm *vm, uint64_t address, struct method_text *out)
 {
-	uint64_t constant = field(vm, address, HOTSPOT_METHOD_CONST),
-		 pool = field(vm, constant, HOTSPOT_CONST_POOL),
-		 klass = field(vm, pool, HOTSPOT_POOL_HOLDER);
+	uint64_t constant = hotspot_names_field(vm, address, HOTSPOT_METHOD_CONST),
+		 pool = hotspot_names_field(vm, constant, HOTSPOT_CONST_POOL),
+		 klass = hotspot_names_field(vm, pool, HOTSPOT_POOL_HOLDER);
 	size_t at = 0;
 
 	out->file[0] = '\0';
-	if (!add_symbol(vm, field(vm, klass, HOTSPOT_KLASS_NAME), out->name, &at))
+	if (!add_symbol(vm, hotspot_names_field(vm, klass, HOTSPOT_KLASS_NAME), out->name, &at))
 		return false;
 	for (size_t i = 0; i < at; i++)
 		if (out->name[i] == '/')
@@ -242,7 +242,7 @@ static const struct method_text *find_method(struct hotspot_vm *vm, uint64_t add
 /* The lines of a method follow its bytecodes: pairs of increments of bytecode index and line. */
 static void find_line(struct hotspot_vm *vm, uint64_t address, uint32_t bci, struct symbol *out)
 {
-	uint64_t constant = field(vm, address, HOTSPOT_METHOD_CONST);
+	uint64_t constant = hotspot_names_field(vm, address, HOTSPOT_METHOD_CONST);
 	uint32_t at = 0, line = 0, code = field16(vm, constant, HOTSPOT_CONST_CODE_SIZE);
 	unsigned char data[LINES_BYTES];
 	struct packed stream;
@@ -289,14 +289,14 @@ static void find_lists(struct hotspot_vm *vm, struct lists *out)
 	uint64_t blob = vm->at.blob, base = blob;
 
 	if (has(vm, HOTSPOT_IMMUTABLE))
-		base = field(vm, blob, HOTSPOT_IMMUTABLE);
+		base = hotspot_names_field(vm, blob, HOTSPOT_IMMUTABLE);
 	out->pcs = base + field32(vm, blob, HOTSPOT_PCS_OFFSET);
 	out->pcs_size = field32(vm, blob, HOTSPOT_PCS_END) - field32(vm, blob, HOTSPOT_PCS_OFFSET);
 	out->scopes = has(vm, HOTSPOT_SCOPES_BEGIN)
-			      ? field(vm, blob, HOTSPOT_SCOPES_BEGIN)
+			      ? hotspot_names_field(vm, blob, HOTSPOT_SCOPES_BEGIN)
 			      : base + field32(vm, blob, HOTSPOT_SCOPES_OFFSET);
 	out->metadata = has(vm, HOTSPOT_MUTABLE)
-				? field(vm, blob, HOTSPOT_MUTABLE) +
+				? hotspot_names_field(vm, blob, HOTSPOT_MUTABLE) +
 					  field32(vm, blob, HOTSPOT_RELOCATION_SIZE)
 				: blob + field32(vm, blob, HOTSPOT_METADATA_OFFSET);
 }
@@ -363,14 +363,15 @@ static size_t name_compiled(struct hotspot_vm *vm, uint64_t ip, struct symbol ou
 	for (size_t i = 0; i < n; i++)
 		out[i] = found[n - 1 - i];
 	if (!n)
-		n = name_method(vm, field(vm, vm->at.blob, HOTSPOT_NMETHOD_METHOD), 0, &out[0]);
+		n = name_method(vm, hotspot_names_field(vm, vm->at.blob, HOTSPOT_NMETHOD_METHOD), 0,
+				&out[0]);
 	return n;
 }
 
 /* Uses HotSpot's own names of stubs. */
 static size_t name_stub(struct hotspot_vm *vm, struct symbol out[SYMBOLS_MAX])
 {
-	uint64_t name = field(vm, vm->at.blob, HOTSPOT_BLOB_NAME);
+	uint64_t name = hotspot_names_field(vm, vm->at.blob, HOTSPOT_BLOB_NAME);
 
 	memset(vm->stub, 0, sizeof(vm->stub));
 	if (!name || !read_bytes(vm, name, vm->stub, STUB_BYTES) || !vm->stub[0])

@@ -202,7 +202,7 @@ static void free_entries(void *entries)
 	map_free(entries);
 }
 
-static bool find(const struct map *entries, const char *name, uint64_t *value)
+static bool hotspot_tables_find(const struct map *entries, const char *name, uint64_t *value)
 {
 	const uint64_t *found = entries ? map_get_string(entries, name, strlen(name)) : NULL;
 
@@ -216,8 +216,8 @@ static bool is_complete(const struct map *entries)
 {
 	uint64_t block, frame;
 
-	return find(entries, "HeapBlock", &block) && block &&
-	       find(entries, "CodeBlob._frame_size", &frame) && frame;
+	return hotspot_tables_find(entries, "HeapBlock", &block) && block &&
+	       hotspot_tables_find(entries, "CodeBlob._frame_size", &frame) && frame;
 }
 
 /* Read on first use, and kept with the file; NULL: no tables. */
@@ -250,7 +250,7 @@ static struct map *entries_of(struct runtime_file *file)
 
 bool hotspot_entry(struct runtime_file *file, const char *name, uint64_t *value)
 {
-	return find(entries_of(file), name, value);
+	return hotspot_tables_find(entries_of(file), name, value);
 }
 
 /* --- layout for the walker ---------------------------------------------------------------- */
@@ -331,7 +331,7 @@ bool hotspot_layout_of(struct runtime_file *file, struct hotspot_layout *out)
 		out->value[i] = HOTSPOT_NONE;
 	for (size_t i = 0; entries && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (out->value[rows[i].item] == HOTSPOT_NONE)
-			find(entries, rows[i].name, &out->value[rows[i].item]);
+			hotspot_tables_find(entries, rows[i].name, &out->value[rows[i].item]);
 	/* In no table. */
 	if (entries)
 		runtime_symbol(file, BARRIER, &out->value[HOTSPOT_BARRIER]);

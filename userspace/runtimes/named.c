@@ -74,7 +74,7 @@ static bool is_program(struct runtime_file *file)
 	return header.e_type == ET_EXEC;
 }
 
-static bool recognise(struct runtime_file *file, const struct named *named)
+static bool named_recognise(struct runtime_file *file, const struct named *named)
 {
 	GElf_Shdr header;
 
@@ -90,7 +90,7 @@ static bool recognise(struct runtime_file *file, const struct named *named)
 	return is_program(file) && has_text(file, named->text, ANY_BYTES);
 }
 
-static const char *note(const struct runtime_facts *facts)
+static const char *named_note(const struct runtime_facts *facts)
 {
 	(void)facts;
 	return "gcprof records neither its collections nor its allocations";
@@ -104,7 +104,7 @@ enum { ALL, ANY, FILE_ITSELF, MEMORY };
 		static const struct named named = {exported, part, constant, (how) == ANY};       \
                                                                                                   \
 		(void)out;                                                                        \
-		return recognise(file, &named);                                                   \
+		return named_recognise(file, &named);                                             \
 	}                                                                                         \
                                                                                                   \
 	const struct runtime runtime_##symbol = {                                                 \
@@ -114,6 +114,6 @@ enum { ALL, ANY, FILE_ITSELF, MEMORY };
 		.names_file = (place) == FILE_ITSELF,                                             \
 		.keeps_frames = (keeps),                                                          \
 		.recognise = recognise_##symbol,                                                  \
-		.note = note,                                                                     \
+		.note = named_note,                                                               \
 	};
 #include "recognised.def"

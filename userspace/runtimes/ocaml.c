@@ -161,7 +161,7 @@ static bool search_code(struct runtime_file *file, const struct searched *search
 	return found == 1 && runtime_offset(file, *address, 1, PF_X, &offset);
 }
 
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool ocaml_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	for (size_t i = 0; i < sizeof(all_searched) / sizeof(all_searched[0]); i++)
 		if (strcmp(all_searched[i].name, name) == 0)
@@ -178,7 +178,7 @@ static bool is_memory(const ZydisDecodedOperand *operand, ZydisRegister base)
  * The words promoted are the second counter that a domain (rdi) copies to a sample (rsi). One
  * instruction may copy several.
  */
-static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+static bool ocaml_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	enum { SECOND = 8 };
 	ZydisRegister holder = ZYDIS_REGISTER_NONE;
@@ -210,7 +210,7 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 
 /* ------------------------------------------------------------------------------------------ */
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool ocaml_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t at;
 
@@ -222,8 +222,8 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *ocaml_kind_name(const struct runtime_facts *facts, uint64_t number,
+				   const char *collector, uint32_t *kind)
 {
 	static const struct {
 		const char *name;
@@ -242,7 +242,7 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 	return kinds[number].name;
 }
 
-static const char *note(const struct runtime_facts *facts)
+static const char *ocaml_note(const struct runtime_facts *facts)
 {
 	(void)facts;
 	return "no allocation samples (in OCaml: Gc.Memprof); no sizes of its heap "
@@ -254,10 +254,10 @@ const struct runtime runtime_ocaml = {
 	.name = "ocaml",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
-	.recognise = recognise,
-	.locate = locate,
-	.field = field,
+	.recognise = ocaml_recognise,
+	.locate = ocaml_locate,
+	.field = ocaml_field,
 	.returns = runtime_returns,
-	.note = note,
-	.kind_name = kind_name,
+	.note = ocaml_note,
+	.kind_name = ocaml_kind_name,
 };

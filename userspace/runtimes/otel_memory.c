@@ -43,7 +43,7 @@ static void meet_note(void *context, const struct probe_note *note)
 	found->gcprof |= !strcmp(note->provider, "gcprof");
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool otel_memory_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	struct providers found = {false, false};
 
@@ -63,6 +63,6 @@ const struct runtime runtime_otel_memory = {
 	.name = "otel_memory",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
-	.recognise = recognise,
+	.recognise = otel_memory_recognise,
 	.note = note,
 };

@@ -242,7 +242,7 @@ static bool find_calls(struct found *found)
 	return minor->begin && minor->end > minor->begin && step->begin && step->end > step->begin;
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool pypy_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	struct found *found;
 	uint64_t at;
@@ -262,7 +262,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 	return true;
 }
 
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool pypy_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	const struct found *found = file->own;
 	const struct section *minor = &found->sections[SECTION_MINOR];
@@ -312,7 +312,7 @@ static unsigned size_register(const struct found *found)
 	return code.next == minor->end ? kept_number(sum) : N_KEPT;
 }
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void pypy_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	unsigned number = out->number == COLLECTIONS_KNOWN ? size_register(file->own) : N_KEPT;
 
@@ -327,8 +327,8 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 
 /* --- arguments ---------------------------------------------------------------------------- */
 
-static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
-		    const uint64_t *read, struct place_values *values)
+static void pypy_convert(const struct runtime_facts *facts, const struct runtime_place *place,
+			 const uint64_t *read, struct place_values *values)
 {
 	int32_t size = facts->constants[CONSTANT_SIZE];
 
@@ -336,8 +336,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 		values->of[VALUE_USED] = read[size];
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *pypy_kind_name(const struct runtime_facts *facts, uint64_t number,
+				  const char *collector, uint32_t *kind)
 {
 	(void)facts;
 	(void)collector;
@@ -345,7 +345,7 @@ static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
 	return number == KIND_STEP ? "major step" : "minor";
 }
 
-static const char *note(const struct runtime_facts *facts)
+static const char *pypy_note(const struct runtime_facts *facts)
 {
 	return facts->number == COLLECTIONS_KNOWN
 		       ? "no Python functions on stacks and no allocation samples (pypy3 -m vmprof "
@@ -360,10 +360,10 @@ const struct runtime runtime_pypy = {
 	.name = "pypy",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
-	.recognise = recognise,
-	.locate = locate,
-	.constants = constants,
-	.convert = convert,
-	.note = note,
-	.kind_name = kind_name,
+	.recognise = pypy_recognise,
+	.locate = pypy_locate,
+	.constants = pypy_constants,
+	.convert = pypy_convert,
+	.note = pypy_note,
+	.kind_name = pypy_kind_name,
 };

@@ -252,7 +252,7 @@ static bool read_offsets(struct runtime_file *file, int32_t *objspace, int32_t *
 /* Distance from latest_gc_info to count in release 3.1. */
 #define INFO_BEFORE_COUNT 0x64
 
-static bool field(struct runtime_file *file, const char *name, int32_t *offset)
+static bool ruby_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
 	int32_t objspace, count;
 
@@ -262,7 +262,7 @@ static bool field(struct runtime_file *file, const char *name, int32_t *offset)
 	return true;
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool ruby_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t vm, version;
 	int32_t objspace, count;
@@ -279,7 +279,7 @@ static bool recognise(struct runtime_file *file, struct runtime_facts *out)
 
 #define VERSIONS "its functions are known of 3.1 in a shared library"
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void ruby_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	out->has_frames = ruby_layout_of(file, out->version, &out->ruby);
 	if (out->missing[0])
@@ -293,8 +293,8 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 
 /* --- arguments ---------------------------------------------------------------------------- */
 
-static void convert(const struct runtime_facts *facts, const struct runtime_place *place,
-		    const uint64_t *read, struct place_values *values)
+static void ruby_convert(const struct runtime_facts *facts, const struct runtime_place *place,
+			 const uint64_t *read, struct place_values *values)
 {
 	(void)facts;
 	(void)read;
@@ -303,8 +303,8 @@ static void convert(const struct runtime_facts *facts, const struct runtime_plac
 									       : KIND_MINOR;
 }
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *ruby_kind_name(const struct runtime_facts *facts, uint64_t number,
+				  const char *collector, uint32_t *kind)
 {
 	static const struct {
 		const char *name;
@@ -338,7 +338,7 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 	"no allocation samples (in Ruby: ObjectSpace.trace_object_allocations); a major " \
 	"mark that goes on in steps is reported up to its first one (GC.stat(:time) has all)"
 
-static const char *note(const struct runtime_facts *facts)
+static const char *ruby_note(const struct runtime_facts *facts)
 {
 	return facts->has_frames ? GAPS : VERSIONS "; " GAPS;
 }
@@ -349,11 +349,11 @@ const struct runtime runtime_ruby = {
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
 	.walks = true,
-	.recognise = recognise,
-	.field = field,
-	.constants = constants,
-	.note = note,
-	.convert = convert,
-	.kind_name = kind_name,
+	.recognise = ruby_recognise,
+	.field = ruby_field,
+	.constants = ruby_constants,
+	.note = ruby_note,
+	.convert = ruby_convert,
+	.kind_name = ruby_kind_name,
 	.reason_name = reason_name,
 };

@@ -287,7 +287,7 @@ static bool call_in(struct runtime_file *file, const char *function, const char 
 }
 
 /* Names of functions in other versions. */
-static bool locate(struct runtime_file *file, const char *name, uint64_t *address)
+static bool v8_locate(struct runtime_file *file, const char *name, uint64_t *address)
 {
 	static const char *const before[][2] = {
 		{PERFORM, PERFORM "NS_15GCCallbackFlagsE"}, /* up to version 10 */
@@ -394,7 +394,7 @@ static uint32_t version_part(struct runtime_file *file, const char *name)
 		       : 0;
 }
 
-static bool recognise(struct runtime_file *file, struct runtime_facts *out)
+static bool v8_recognise(struct runtime_file *file, struct runtime_facts *out)
 {
 	uint64_t at;
 
@@ -433,7 +433,7 @@ static void find_own_code(struct runtime_file *file, struct runtime_facts *out)
 	runtime_own_code(out, begin, end);
 }
 
-static void constants(struct runtime_file *file, struct runtime_facts *out)
+static void v8_constants(struct runtime_file *file, struct runtime_facts *out)
 {
 	find_own_code(file, out);
 	out->has_frames = v8_layout_of(file, &out->v8);
@@ -446,8 +446,8 @@ static void constants(struct runtime_file *file, struct runtime_facts *out)
 
 /* --- arguments ---------------------------------------------------------------------------- */
 
-static const char *kind_name(const struct runtime_facts *facts, uint64_t number,
-			     const char *collector, uint32_t *kind)
+static const char *v8_kind_name(const struct runtime_facts *facts, uint64_t number,
+				const char *collector, uint32_t *kind)
 {
 	static const char *const names[] = {"Scavenge", "Mark-Compact", "Minor Mark-Compact"};
 
@@ -496,7 +496,7 @@ static const char *reason_name(const struct runtime_facts *facts, uint64_t numbe
 
 #define WITH_AGENT "allocations are sampled with --agent node, without types; "
 
-static const char *note(const struct runtime_facts *facts)
+static const char *v8_note(const struct runtime_facts *facts)
 {
 	return facts->has_frames ? WITH_AGENT
 		       "what optimised code has inlined counts as the function that "
@@ -524,11 +524,11 @@ const struct runtime runtime_v8 = {
 	.walks = true,
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
-	.recognise = recognise,
-	.locate = locate,
+	.recognise = v8_recognise,
+	.locate = v8_locate,
 	.field = field,
-	.constants = constants,
-	.note = note,
-	.kind_name = kind_name,
+	.constants = v8_constants,
+	.note = v8_note,
+	.kind_name = v8_kind_name,
 	.reason_name = reason_name,
 };

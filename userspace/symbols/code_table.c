@@ -36,7 +36,7 @@ static struct code *codes(const struct code_table *table)
 	return (struct code *)(void *)table->codes.data;
 }
 
-static size_t count(const struct code_table *table)
+static size_t code_table_count(const struct code_table *table)
 {
 	return table->codes.size / sizeof(struct code);
 }
@@ -59,7 +59,7 @@ void code_table_free(struct code_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < count(table); i++)
+	for (size_t i = 0; i < code_table_count(table); i++)
 		free(codes(table)[i].lines);
 	map_free_all(table->texts, free);
 	buffer_free(&table->codes);
@@ -150,17 +150,18 @@ static int by_start(const void *left, const void *right)
 
 static void sort(struct code_table *table)
 {
-	if (table->sorted == count(table))
+	if (table->sorted == code_table_count(table))
 		return;
-	qsort(codes(table), count(table), sizeof(struct code), by_start);
-	table->sorted = count(table);
+	qsort(codes(table), code_table_count(table), sizeof(struct code), by_start);
+	table->sorted = code_table_count(table);
 }
 
 /* Number of functions that begin at or before the address. */
 static size_t count_up_to(struct code_table *table, uint64_t address)
 {
 	sort(table);
-	return sorted_up_to(table->codes.data, count(table), sizeof(struct code), address);
+	return sorted_up_to(table->codes.data, code_table_count(table), sizeof(struct code),
+			    address);
 }
 
 int code_table_move(struct code_table *table, uint64_t from, uint64_t to, uint64_t size)

@@ -39,7 +39,7 @@ static bool folder_of(int file, char folder[PATH_MAX])
 	return true;
 }
 
-static int find(const char *path)
+static int debug_open_find(const char *path)
 {
 	return open(path, O_PATH | O_CLOEXEC);
 }
@@ -57,7 +57,7 @@ static int find_linked(int file, const struct debug_wanted *wanted)
 	if (strchr(wanted->name, '/') || !folder_of(file, folder))
 		return -1;
 	snprintf(path, sizeof(path), formats[wanted->kind], folder, wanted->name);
-	return find(path);
+	return debug_open_find(path);
 }
 
 /* In the folder used by distributions, or beside the file. Names that lead anywhere else are not
@@ -73,7 +73,7 @@ static int find_shared(int file, const struct debug_wanted *wanted)
 		snprintf(path, sizeof(path), "%s/%s", folder, wanted->name);
 	else
 		return -1;
-	return find(path);
+	return debug_open_find(path);
 }
 
 int debug_find(int file, const struct debug_wanted *wanted)
@@ -82,7 +82,7 @@ int debug_find(int file, const struct debug_wanted *wanted)
 
 	switch (wanted->kind) {
 	case DEBUG_BY_BUILD_ID:
-		return debug_path(wanted, path) ? find(path) : -1;
+		return debug_path(wanted, path) ? debug_open_find(path) : -1;
 	case DEBUG_BESIDE:
 	case DEBUG_BELOW:
 	case DEBUG_ELSEWHERE:

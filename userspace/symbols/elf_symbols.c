@@ -128,7 +128,7 @@ static struct function *functions(const struct elf_symbols *symbols)
 	return (struct function *)(void *)symbols->functions.data;
 }
 
-static size_t count(const struct elf_symbols *symbols)
+static size_t elf_symbols_count(const struct elf_symbols *symbols)
 {
 	return symbols->functions.size / sizeof(struct function);
 }
@@ -137,7 +137,7 @@ static size_t count(const struct elf_symbols *symbols)
 static void sort(struct elf_symbols *symbols)
 {
 	struct function *all = functions(symbols);
-	size_t kept = 0, n = count(symbols);
+	size_t kept = 0, n = elf_symbols_count(symbols);
 
 	if (n)
 		qsort(all, n, sizeof(*all), by_address);
@@ -193,7 +193,7 @@ static bool read_tables(struct elf_symbols *symbols, Elf *elf, uint32_t type)
 			return false;
 		break;
 	}
-	return count(symbols) > 0;
+	return elf_symbols_count(symbols) > 0;
 }
 
 /* Takes lines from the separate debug file, and symbols if wanted; true if it had symbols. */
@@ -324,7 +324,7 @@ static int read_all(struct elf_symbols *symbols, int fd, const struct debug_acce
 		read_packed(symbols);
 		read_nameless(symbols);
 	}
-	if (symbols->refused && !count(symbols) && !symbols->lines && !symbols->go)
+	if (symbols->refused && !elf_symbols_count(symbols) && !symbols->lines && !symbols->go)
 		return -ENAMETOOLONG;
 	sort(symbols);
 	read_stubs(symbols);
@@ -332,7 +332,8 @@ static int read_all(struct elf_symbols *symbols, int fd, const struct debug_acce
 }
 
 /* Takes over the Elf. `fd` is -1 for an image in memory. */
-static int create(Elf *elf, int fd, const struct debug_access *access, struct elf_symbols **out)
+static int elf_symbols_create(Elf *elf, int fd, const struct debug_access *access,
+			      struct elf_symbols **out)
 {
 	struct elf_symbols *symbols;
 	int err;
@@ -359,7 +360,7 @@ static int create(Elf *elf, int fd, const struct debug_access *access, struct el
 
 int elf_symbols_read(int fd, const struct debug_access *access, struct elf_symbols **out)
 {
-	return create(elf_open(fd), fd, access, out);
+	return elf_symbols_create(elf_open(fd), fd, access, out);
 }
 
 int elf_symbols_read_memory(void *image, size_t size, const struct debug_access *access,
@@ -367,7 +368,7 @@ int elf_symbols_read_memory(void *image, size_t size, const struct debug_access 
 {
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
-	return create(elf_memory(image, size), -1, access, out);
+	return elf_symbols_create(elf_memory(image, size), -1, access, out);
 }
 
 void elf_symbols_free(struct elf_symbols *symbols)
@@ -393,8 +394,8 @@ void elf_symbols_free(struct elf_symbols *symbols)
  */
 static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
 {
-	size_t next = sorted_up_to(symbols->functions.data, count(symbols), sizeof(struct function),
-				   address);
+	size_t next = sorted_up_to(symbols->functions.data, elf_symbols_count(symbols),
+				   sizeof(struct function), address);
 	size_t first = next > LOOK_BACK ? next - LOOK_BACK : 0;
 
 	for (size_t i = next; i > first; i--) {

@@ -170,7 +170,7 @@ static void read_table(struct frame_image *image)
 	image->table.count = count;
 }
 
-static int finish(struct frame_image *image, struct frame_image **out)
+static int frame_image_finish(struct frame_image *image, struct frame_image **out)
 {
 	int err = read_headers(image);
 
@@ -195,7 +195,7 @@ int frame_image_open(int fd, struct frame_image **out)
 	image->fd = fd;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
 		image->size = (uint64_t)st.st_size;
-	return finish(image, out);
+	return frame_image_finish(image, out);
 }
 
 int frame_image_open_memory(const void *data, size_t size, struct frame_image **out)
@@ -207,7 +207,7 @@ int frame_image_open_memory(const void *data, size_t size, struct frame_image **
 	image->fd = -1;
 	image->data = data;
 	image->size = size;
-	return finish(image, out);
+	return frame_image_finish(image, out);
 }
 
 void frame_image_free(struct frame_image *image)

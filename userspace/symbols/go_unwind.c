@@ -75,7 +75,8 @@ static const struct unwind_rule by_bp = {
 	.bp_offset = -2 * WORD,
 };
 
-static int put(struct go_function_rows *rows, uint64_t offset, const struct unwind_rule *rule)
+static int go_unwind_put(struct go_function_rows *rows, uint64_t offset,
+			 const struct unwind_rule *rule)
 {
 	rows->err = unwind_builder_row(rows->builder, rows->begin + offset, rule);
 	return rows->err;
@@ -102,10 +103,10 @@ static int add_row(void *context, uint64_t offset, int32_t depth)
 		rule = (struct unwind_rule){0};
 	rows->framed = rows->kind == KIND_ELSEWHERE && depth > 0;
 	if (rows->framed && framed)
-		return put(rows, offset, &by_bp);
-	if (put(rows, offset, &rule) || !rows->framed)
+		return go_unwind_put(rows, offset, &by_bp);
+	if (go_unwind_put(rows, offset, &rule) || !rows->framed)
 		return rows->err;
-	return put(rows, offset + PROLOGUE, &by_bp);
+	return go_unwind_put(rows, offset + PROLOGUE, &by_bp);
 }
 
 /* The offset x of mov %rbp,x(%r14) where systemstack leaves the goroutine, in r14; 0: none. */
@@ -148,7 +149,7 @@ static int add_single(const struct go_table *table, struct go_function_rows *row
 		rule.ra_offset = LEFT_IP;
 		rule.bp_offset = left_bp(table);
 	}
-	return put(rows, 0, &rule);
+	return go_unwind_put(rows, 0, &rule);
 }
 
 static enum kind kind_of(const struct go_table *table, size_t index, const char *name)

@@ -333,8 +333,8 @@ static int step_by_info(struct stack_unwinder *unwinder, struct spot *spot,
 
 /* --- walking ------------------------------------------------------------------------------- */
 
-static bool begin(struct stack_unwinder *unwinder, const struct event_copy *copy, const void *bytes,
-		  struct spot *spot)
+static bool stack_unwind_begin(struct stack_unwinder *unwinder, const struct event_copy *copy,
+			       const void *bytes, struct spot *spot)
 {
 	unwinder->copy = copy;
 	unwinder->bytes = bytes;
@@ -381,7 +381,7 @@ void stack_unwinder_walk(struct stack_unwinder *unwinder, const struct event_cop
 	out->count = out->guessed = 0;
 	out->quality = 0;
 	out->cut_short = false;
-	if (begin(unwinder, copy, bytes, &spot))
+	if (stack_unwind_begin(unwinder, copy, bytes, &spot))
 		walk(unwinder, &spot, out);
 	else
 		out->quality = STACK_USER_FAILED;

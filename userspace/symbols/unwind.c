@@ -155,7 +155,7 @@ static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
 }
 
 /* Takes over the Elf. */
-static int create(Elf *elf, struct unwind_file **out)
+static int unwind_create(Elf *elf, struct unwind_file **out)
 {
 	struct unwind_file *file = calloc(1, sizeof(*file));
 	GElf_Ehdr header;
@@ -178,7 +178,7 @@ static int create(Elf *elf, struct unwind_file **out)
 
 int unwind_read(int fd, struct unwind_file **out)
 {
-	return create(elf_open(fd), out);
+	return unwind_create(elf_open(fd), out);
 }
 
 int unwind_read_go(int fd, struct unwind_file **out)
@@ -186,7 +186,7 @@ int unwind_read_go(int fd, struct unwind_file **out)
 	Elf *elf = elf_open(fd);
 
 	if (elf && go_table_has(elf))
-		return create(elf, out);
+		return unwind_create(elf, out);
 	elf_end(elf);
 	return -ENOEXEC;
 }
@@ -195,5 +195,5 @@ int unwind_read_memory(void *image, size_t size, struct unwind_file **out)
 {
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
-	return create(elf_memory(image, size), out);
+	return unwind_create(elf_memory(image, size), out);
 }

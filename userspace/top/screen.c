@@ -21,7 +21,7 @@
 static struct termios before;
 static bool taken;
 
-static void put(const char *text, size_t size)
+static void screen_put(const char *text, size_t size)
 {
 	while (size) {
 		ssize_t n = write(STDOUT_FILENO, text, size);
@@ -38,7 +38,7 @@ void screen_close(void)
 	if (!taken)
 		return;
 	taken = false;
-	put(LEAVE, strlen(LEAVE));
+	screen_put(LEAVE, strlen(LEAVE));
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
 }
 
@@ -56,7 +56,7 @@ int screen_open(void)
 		return -errno;
 	taken = true;
 	atexit(screen_close);
-	put(ENTER, strlen(ENTER));
+	screen_put(ENTER, strlen(ENTER));
 	return 0;
 }
 
@@ -113,7 +113,7 @@ void screen_show(const char *text, const char *bottom)
 	}
 	fprintf(out, "\033[K\033[7m%.*s\033[0m", cut(bottom, screen_width()), bottom);
 	if (!fclose(out))
-		put(page, size);
+		screen_put(page, size);
 	free(page);
 }
 

@@ -109,7 +109,7 @@ static int make_folder(struct segments *segments)
 	return 0;
 }
 
-static int begin(struct segments *segments, const struct invoker *invoker)
+static int segments_begin(struct segments *segments, const struct invoker *invoker)
 {
 	int err = invoker_become(invoker);
 
@@ -143,7 +143,7 @@ int segments_start(char *const words[], struct segments **out)
 		keep(ends[1], words);
 	}
 	close(ends[1]);
-	err = segments->keeper < 0 ? -errno : begin(segments, &invoker);
+	err = segments->keeper < 0 ? -errno : segments_begin(segments, &invoker);
 	if (err)
 		segments_finish(segments, false);
 	else

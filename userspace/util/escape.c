@@ -57,7 +57,7 @@ bool escape_needed(uint32_t character)
 	return false;
 }
 
-static void copy(const char *text, size_t length, char out[ESCAPE_MAX])
+static void escape_copy(const char *text, size_t length, char out[ESCAPE_MAX])
 {
 	memcpy(out, text, length);
 	out[length] = 0;
@@ -84,7 +84,7 @@ size_t escape_character(const char *text, size_t size, char out[ESCAPE_MAX])
 	else if (escape_needed(character))
 		snprintf(out, ESCAPE_MAX, "\\u{%04x}", (unsigned)character);
 	else
-		copy(text, length, out);
+		escape_copy(text, length, out);
 	return length ? length : 1;
 }
 
@@ -100,7 +100,7 @@ size_t escape_json(const char *text, size_t size, char out[ESCAPE_MAX])
 	else if (character == '\n' || character == '\t')
 		strcpy(out, character == '\n' ? "\\n" : "\\t");
 	else if (!escape_needed(character))
-		copy(text, length, out);
+		escape_copy(text, length, out);
 	else if (character < 0x10000)
 		snprintf(out, ESCAPE_MAX, "\\u%04x", (unsigned)character);
 	else

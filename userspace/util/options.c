@@ -134,7 +134,7 @@ void options_help(const struct command *command)
 	printf("\nSee gcprof-%s(1).\n", command->name);
 }
 
-static int complain(const struct command *command, const char *word, const char *fault)
+static int options_complain(const struct command *command, const char *word, const char *fault)
 {
 	log_error("%s: %s\nTry 'gcprof %s --help'.", word, fault, command->name);
 	return -EINVAL;
@@ -152,7 +152,7 @@ static int complain_unknown(const struct command *command, const char *word)
 		suggestion_offer(&suggestion, row->name);
 	suggestion_text(&suggestion, "--", hint, sizeof(hint));
 	snprintf(fault, sizeof(fault), "unknown option%s", hint);
-	return complain(command, word, fault);
+	return options_complain(command, word, fault);
 }
 
 static int complain_option(const struct command *command, const struct option_row *row,
@@ -161,7 +161,7 @@ static int complain_option(const struct command *command, const struct option_ro
 	char word[64];
 
 	snprintf(word, sizeof(word), "--%s", row->name);
-	return complain(command, word, fault);
+	return options_complain(command, word, fault);
 }
 
 static void print_bound(const struct option_row *row, uint64_t value, char *out, size_t size)
@@ -187,17 +187,18 @@ static int store_value(const struct command *command, const struct option_row *r
 	else
 		err = parse_time(text, &value);
 	if (err == -EINVAL)
-		return complain(command, word,
-				row->kind == OPTION_NUMBER ? "not a number"
-				: row->kind == OPTION_SIZE ? "not a size such as 512K or 4M"
-							   : "not a time such as 10, 1.5s or 20ms");
+		return options_complain(command, word,
+					row->kind == OPTION_NUMBER ? "not a number"
+					: row->kind == OPTION_SIZE
+						? "not a size such as 512K or 4M"
+						: "not a time such as 10, 1.5s or 20ms");
 	if (err || value < row->min || (row->max && value > row->max)) {
 		print_bound(row, row->min, low, sizeof(low));
 		print_bound(row, row->max, high, sizeof(high));
 		snprintf(fault, sizeof(fault),
 			 row->max ? "out of range, %s to %s" : "out of range, at least %s", low,
 			 high);
-		return complain(command, word, fault);
+		return options_complain(command, word, fault);
 	}
 	*out = value;
 	return 0;
@@ -301,7 +302,7 @@ static int parse(const struct command *command, void *values, int argc, char **a
 		if (choice == '?')
 			return complain_unknown(command, argv[optind - 1]);
 		if (choice == ':')
-			return complain(command, argv[optind - 1], "needs a value");
+			return options_complain(command, argv[optind - 1], "needs a value");
 		row = find_row(command, choice);
 		err = check_once(command, row, given);
 		err = err ? err : store_option(command, row, optarg, values);

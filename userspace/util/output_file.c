@@ -148,7 +148,7 @@ bool output_file_is_stdout(const char *path)
 }
 
 /* A file without a name leaves nothing if we die; not all file systems have them. */
-static int create(struct output_file *file, mode_t mode)
+static int output_file_create(struct output_file *file, mode_t mode)
 {
 	char path[PATH_MAX];
 	int err = beside(file->path, ".", path);
@@ -199,7 +199,7 @@ static int open_file(struct output_file *file)
 	err = check_folder(file, false);
 	if (!err && file->keep)
 		err = check_old(file);
-	fd = err ? err : create(file, st.st_mode);
+	fd = err ? err : output_file_create(file, st.st_mode);
 	return fd;
 }
 

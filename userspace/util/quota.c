@@ -24,7 +24,7 @@ static size_t count(const struct quota *quota)
 	return quota->users.size / sizeof(struct quota_user);
 }
 
-static struct quota_user *find(const struct quota *quota, uint32_t user)
+static struct quota_user *quota_find(const struct quota *quota, uint32_t user)
 {
 	struct quota_user *all = (struct quota_user *)(void *)quota->users.data;
 
@@ -36,7 +36,7 @@ static struct quota_user *find(const struct quota *quota, uint32_t user)
 
 bool quota_allow(const struct quota *quota, uint32_t user, size_t n)
 {
-	const struct quota_user *share = find(quota, user);
+	const struct quota_user *share = quota_find(quota, user);
 	size_t own = (share ? share->used : 0) + n, used = quota->used + n;
 
 	return used <= quota->most && own <= 3 * (quota->most - used);
@@ -46,9 +46,9 @@ int quota_add(struct quota *quota, uint32_t user, size_t n)
 {
 	const struct quota_user none = {.user = user};
 
-	if (!find(quota, user) && buffer_append(&quota->users, &none, sizeof(none)))
+	if (!quota_find(quota, user) && buffer_append(&quota->users, &none, sizeof(none)))
 		return -ENOMEM;
-	find(quota, user)->used += n;
+	quota_find(quota, user)->used += n;
 	quota->used += n;
 	return 0;
 }
@@ -63,7 +63,7 @@ bool quota_take(struct quota *quota, uint32_t user, size_t n)
 
 void quota_return(struct quota *quota, uint32_t user, size_t n)
 {
-	struct quota_user *share = find(quota, user), *last;
+	struct quota_user *share = quota_find(quota, user), *last;
 
 	if (!share)
 		return;

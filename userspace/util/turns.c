@@ -16,7 +16,7 @@ static struct turns_user *users(const struct turns *turns, size_t *n)
 	return (struct turns_user *)(void *)turns->users.data;
 }
 
-static struct turns_user *find(const struct turns *turns, uint32_t user)
+static struct turns_user *turns_find(const struct turns *turns, uint32_t user)
 {
 	size_t n;
 	struct turns_user *all = users(turns, &n);
@@ -40,7 +40,7 @@ static struct turns_user *least(const struct turns *turns)
 }
 
 /* Forgets who wait for nothing and have no more behind them than those who wait. */
-static void forget(struct turns *turns)
+static void turns_forget(struct turns *turns)
 {
 	const struct turns_user *served = least(turns);
 	size_t n, kept = 0;
@@ -56,12 +56,12 @@ static void forget(struct turns *turns)
 int turns_put(struct turns *turns, struct turn *turn, uint32_t user)
 {
 	const struct turns_user *served = least(turns);
-	struct turns_user *at = find(turns, user);
+	struct turns_user *at = turns_find(turns, user);
 	const struct turns_user fresh = {.user = user, .cost = served ? served->cost : 0};
 
 	if (!at && buffer_append(&turns->users, &fresh, sizeof(fresh)))
 		return -ENOMEM;
-	at = find(turns, user);
+	at = turns_find(turns, user);
 	/* Who has waited for nothing has saved nothing up. */
 	if (!at->first && at->cost < fresh.cost)
 		at->cost = fresh.cost;
@@ -94,11 +94,11 @@ struct turn *turns_take(struct turns *turns)
 
 void turns_charge(struct turns *turns, uint32_t user, uint64_t cost)
 {
-	struct turns_user *at = find(turns, user);
+	struct turns_user *at = turns_find(turns, user);
 
 	if (at)
 		at->cost += cost;
-	forget(turns);
+	turns_forget(turns);
 }
 
 struct turn *turns_next(const struct turns *turns, const struct turn *last)

@@ -146,7 +146,7 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 		refuse(arrival, file, process, &problem);
 		return true;
 	}
-	/* Of the command's file, which is attached already, see judge(). */
+	/* Of the command's file, which is attached already, see arrival_judge(). */
 	if (!err && attach_since(session_probes(arrival->session), file, target.process))
 		return true;
 	err = err ? attach_file(session_probes(arrival->session), file, &target, &problem) : 1;
@@ -386,7 +386,7 @@ static void take_waiting(struct arrival *arrival, bool last)
 }
 
 /* A file was attached before it was known that its program must have no probes. */
-static void judge(struct arrival *arrival)
+static void arrival_judge(struct arrival *arrival)
 {
 	const struct text_question judged = arrival->asker.judged;
 	struct process *process = processes_find(arrival->processes, judged.process);
@@ -419,7 +419,7 @@ void arrival_turn(struct arrival *arrival, bool last)
 
 	arrival->asker.answered = false;
 	if (arrival->asker.judged.process)
-		judge(arrival);
+		arrival_judge(arrival);
 	goes_on |= take_attached(arrival);
 	if (!arrival->waiting.size || (!goes_on && now < arrival->next_try))
 		return;

@@ -4,7 +4,7 @@
 
 #include "firing.h"
 
-static struct heap_area *find(struct heap_areas *areas, uint64_t name)
+static struct heap_area *heap_areas_find(struct heap_areas *areas, uint64_t name)
 {
 	for (size_t i = 0; i < areas->n; i++)
 		if (areas->of[i].name == name)
@@ -18,7 +18,7 @@ static struct heap_area *find(struct heap_areas *areas, uint64_t name)
 void heap_areas_note(struct heap_areas *areas, uint64_t name, uint32_t flags,
 		     const struct place_values *values)
 {
-	struct heap_area *area = name ? find(areas, name) : NULL;
+	struct heap_area *area = name ? heap_areas_find(areas, name) : NULL;
 
 	if (!area)
 		return;

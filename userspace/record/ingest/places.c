@@ -140,7 +140,7 @@ const struct runtime_facts *places_facts(const struct places *places, uint64_t p
 }
 
 /* Copies a text, or NULL, to *at, padded. Returns its length. */
-static uint16_t put_text(char **at, const char *text)
+static uint16_t places_put_text(char **at, const char *text)
 {
 	size_t size = text ? strnlen(text, NAME_BYTES_MAX - 8) : 0;
 
@@ -172,13 +172,13 @@ void places_announce(struct places *places, const struct event_header *header,
 
 	if (!why && !samples_itself(runtime))
 		known.event.unsampled = UNSAMPLED_NO_SAMPLER;
-	known.event.name_size = put_text(&at, runtime->name);
-	known.event.version_size = put_text(&at, facts->version);
-	known.event.note_size = put_text(&at, note);
-	known.event.collector_size = put_text(&at, runtime->collector);
-	known.event.compiler_size = put_text(&at, runtime->compiler);
+	known.event.name_size = places_put_text(&at, runtime->name);
+	known.event.version_size = places_put_text(&at, facts->version);
+	known.event.note_size = places_put_text(&at, note);
+	known.event.collector_size = places_put_text(&at, runtime->collector);
+	known.event.compiler_size = places_put_text(&at, runtime->compiler);
 	known.event.names_file = runtime->names_file;
-	known.event.names_size = put_text(&at, facts->has_frames ? NULL : runtime->names);
+	known.event.names_size = places_put_text(&at, facts->has_frames ? NULL : runtime->names);
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }

@@ -23,7 +23,8 @@ static struct open_cycles *cycles_of(struct places *places, uint64_t process)
 }
 
 /* The cycle in progress in the heap of an event, otherwise a free entry, or NULL. */
-static struct event_gc_cycle *find(struct open_cycles *open, const struct event_gc_cycle *event)
+static struct event_gc_cycle *probe_cycles_find(struct open_cycles *open,
+						const struct event_gc_cycle *event)
 {
 	struct event_gc_cycle *unused = NULL;
 
@@ -59,7 +60,7 @@ int places_cycle(struct places *places, const struct event_gc_cycle *event, size
 	open = cycles_of(places, event->header.process);
 	if (!open)
 		return -ENOMEM;
-	cycle = find(open, event);
+	cycle = probe_cycles_find(open, event);
 	if (event->began) {
 		/* Nothing is known about the end of the one before. */
 		lost = !cycle || cycle->began;

@@ -74,8 +74,9 @@ static bool has_option(int fd)
 	return found;
 }
 
-static enum text_copies judge(const struct text_question *question, const struct process *process,
-			      const struct opener_result *result)
+static enum text_copies text_copies_judge(const struct text_question *question,
+					  const struct process *process,
+					  const struct opener_result *result)
 {
 	const struct file *executed =
 		find_mapped(question->asker->files, process, result->file.inode);
@@ -90,14 +91,14 @@ static enum text_copies judge(const struct text_question *question, const struct
 	return has_option(result->fd) ? TEXT_COPIED : TEXT_STAYS;
 }
 
-static void take(void *context, const struct opener_result *result)
+static void text_copies_take(void *context, const struct opener_result *result)
 {
 	struct text_question *question = context;
 	struct text_copies_asker *asker = question->asker;
 	struct process *process = processes_find(asker->processes, question->process);
 
 	if (process && process->copies == TEXT_ASKED && process->copies_of == question->program)
-		process->copies = (uint8_t)judge(question, process, result);
+		process->copies = (uint8_t)text_copies_judge(question, process, result);
 	if (result->fd >= 0)
 		close(result->fd);
 	if (process && process->copies > TEXT_STAYS)
@@ -106,7 +107,8 @@ static void take(void *context, const struct opener_result *result)
 	question->asker = NULL;
 }
 
-static void ask(struct text_copies_asker *asker, struct process *process, const struct file *file)
+static void text_copies_ask(struct text_copies_asker *asker, struct process *process,
+			    const struct file *file)
 {
 	struct text_question *question = asker->questions;
 
@@ -116,7 +118,7 @@ static void ask(struct text_copies_asker *asker, struct process *process, const 
 		return;
 	*question =
 		(struct text_question){asker, (uint32_t)process->id, process->copies_of, file->key};
-	if (opener_words(files_opener(asker->files), process->proc_pid, take, question))
+	if (opener_words(files_opener(asker->files), process->proc_pid, text_copies_take, question))
 		question->asker = NULL;
 	else
 		process->copies = TEXT_ASKED;
@@ -152,7 +154,7 @@ int text_copies_check(struct text_copies_asker *asker, struct process *process,
 		process->copies_of = program;
 	}
 	if (process->copies == TEXT_UNKNOWN)
-		ask(asker, process, file);
+		text_copies_ask(asker, process, file);
 	if (process->copies <= TEXT_ASKED)
 		return 0;
 	return process->copies == TEXT_STAYS ||

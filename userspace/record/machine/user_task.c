@@ -136,8 +136,8 @@ static int start(const struct invoker *user, const struct user_task *task,
 }
 
 /* A descriptor or a negative errno. */
-static int ask(const struct invoker *user, const struct user_task *task,
-	       const struct user_input *input, char *text, size_t size)
+static int user_task_ask(const struct invoker *user, const struct user_task *task,
+			 const struct user_input *input, char *text, size_t size)
 {
 	uint64_t end = monotonic_ns() + LIMIT_NS;
 	struct worker_answer answer = {.fd = -1};
@@ -168,7 +168,7 @@ int user_call(const struct invoker *user, const struct user_task *task,
 	if (user->uid == 0 && !user->change)
 		return task->run(input, text, size);
 	pthread_mutex_lock(&helper.lock);
-	result = ask(user, task, input, text, size);
+	result = user_task_ask(user, task, input, text, size);
 	pthread_mutex_unlock(&helper.lock);
 	return result;
 }

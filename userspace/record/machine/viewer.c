@@ -82,7 +82,7 @@ static void fetch(uint32_t pid, char *room, size_t size)
 		(void)proc_memory_fetch(pid, from, room, size);
 }
 
-static _Noreturn void copy(pid_t pid, int file, int out)
+static _Noreturn void viewer_copy(pid_t pid, int file, int out)
 {
 	static char text[COPY_BYTES];
 	ssize_t n;
@@ -124,7 +124,7 @@ static ssize_t read_apart(pid_t pid, int file, char *text, size_t size)
 		return -errno;
 	child = fork();
 	if (!child)
-		copy(pid, file, ends[1]);
+		viewer_copy(pid, file, ends[1]);
 	n = child < 0 ? -errno : 0;
 	close(ends[1]);
 	if (!n)

@@ -93,8 +93,8 @@ static struct code_owner *read_owner(struct code_owners *owners, uint32_t pid)
 }
 
 /* Takes over the owner; NULL if that is NULL, or there is no memory. */
-static struct code_owner *put(struct code_owners *owners, struct map *map, const void *key,
-			      struct code_owner *owner)
+static struct code_owner *code_owners_put(struct code_owners *owners, struct map *map,
+					  const void *key, struct code_owner *owner)
 {
 	uint64_t *slot = owner ? map_put(map, key, NULL) : NULL;
 
@@ -108,7 +108,7 @@ static struct code_owner *put(struct code_owners *owners, struct map *map, const
 void code_owners_meet(struct code_owners *owners, uint64_t process, uint32_t pid)
 {
 	if (!(process && map_get(owners->owners, &process)) && !map_get(owners->met, &pid))
-		put(owners, owners->met, &pid, read_owner(owners, pid));
+		code_owners_put(owners, owners->met, &pid, read_owner(owners, pid));
 }
 
 const struct code_owner *code_owners_find(struct code_owners *owners, uint64_t process,
@@ -122,7 +122,8 @@ const struct code_owner *code_owners_find(struct code_owners *owners, uint64_t p
 		free_owner(owners, met);
 		return known;
 	}
-	return put(owners, owners->owners, &process, met ? met : read_owner(owners, pid));
+	return code_owners_put(owners, owners->owners, &process,
+			       met ? met : read_owner(owners, pid));
 }
 
 const struct code_owner *code_owners_get(const struct code_owners *owners, uint64_t process)

@@ -96,7 +96,7 @@ void frame_names_free(struct frame_names *names)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static uint64_t put_text(struct frame_names *names, const char *text)
+static uint64_t frame_names_put_text(struct frame_names *names, const char *text)
 {
 	return text ? profile_writer_string(names->writer, text, strlen(text)) : 0;
 }
@@ -108,7 +108,7 @@ static int write_type(struct frame_names *names, const struct symbol_frame *fram
 
 	record.type.process = frame->process;
 	record.type.type = frame->frame;
-	record.type.name = put_text(names, symbol->name);
+	record.type.name = frame_names_put_text(names, symbol->name);
 	return profile_writer_put(names->writer, &record);
 }
 
@@ -121,8 +121,8 @@ static int write_symbols(struct frame_names *names, uint64_t frame, const struct
 		struct record record = {.kind = RECORD_symbol};
 
 		record.symbol.frame = frame;
-		record.symbol.name = put_text(names, symbols[i].name);
-		record.symbol.file = put_text(names, symbols[i].file);
+		record.symbol.name = frame_names_put_text(names, symbols[i].name);
+		record.symbol.file = frame_names_put_text(names, symbols[i].file);
 		record.symbol.line = symbols[i].line;
 		record.symbol.begin = symbols[i].begin;
 		err = profile_writer_put(names->writer, &record);

@@ -100,7 +100,7 @@ static struct machine *find(const struct java_names *java, uint64_t process)
 	return slot ? (struct machine *)(uintptr_t)*slot : NULL;
 }
 
-static void forget(struct java_names *java, uint64_t process)
+static void java_names_forget(struct java_names *java, uint64_t process)
 {
 	struct machine *machine = find(java, process);
 
@@ -130,7 +130,7 @@ int java_names_map(struct java_names *java, uint64_t process, const struct event
 	uint64_t *slot;
 
 	/* The mapping belongs to a program that the process executed later. */
-	forget(java, process);
+	java_names_forget(java, process);
 	if (!quota_take(&java->room, user, 1))
 		return 0;
 	machine = calloc(1, sizeof(*machine));
@@ -152,7 +152,7 @@ int java_names_map(struct java_names *java, uint64_t process, const struct event
 
 void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint64_t process)
 {
-	forget(java, process);
+	java_names_forget(java, process);
 	if (symbolizer)
 		symbolizer_end(symbolizer, SYMBOL_JAVA, process);
 }

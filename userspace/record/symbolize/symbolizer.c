@@ -98,7 +98,7 @@ static void subject_free(void *value)
 	free(subject);
 }
 
-static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64_t owner)
+static struct subject *symbolizer_get(struct symbolizer *symbolizer, uint64_t space, uint64_t owner)
 {
 	uint64_t key[2] = {space, owner};
 	uint64_t *slot = map_put(symbolizer->subjects, key, NULL);
@@ -117,7 +117,7 @@ static struct subject *get(struct symbolizer *symbolizer, uint64_t space, uint64
 }
 
 /* Nothing waits: only jitdump files and the memory of Java virtual machines are worth keeping. */
-static void drop(struct symbolizer *symbolizer, struct subject *subject)
+static void symbolizer_drop(struct symbolizer *symbolizer, struct subject *subject)
 {
 	if (subject->stays) {
 		if (subject->n_dumps)
@@ -228,7 +228,7 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 
 	if (is_of_file(frame->space) && map_get(symbolizer->bad, &frame->owner))
 		return symbolizer->names(symbolizer->context, frame, NULL, 0);
-	subject = get(symbolizer, frame->space, frame->owner);
+	subject = symbolizer_get(symbolizer, frame->space, frame->owner);
 	if (subject && file)
 		err = take_file(subject, file);
 	if (!subject || err || buffer_append(&subject->frames, frame, sizeof(*frame)))
@@ -238,7 +238,7 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 
 int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
 {
-	struct subject *subject = get(symbolizer, SYMBOL_GENERATED, process);
+	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_GENERATED, process);
 
 	if (!subject) {
 		close(fd);
@@ -252,7 +252,7 @@ int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
 
 int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 {
-	struct subject *subject = get(symbolizer, SYMBOL_GENERATED, process);
+	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_GENERATED, process);
 
 	if (!subject || subject->n_dumps == NAMES_DUMPS_MAX ||
 	    (!subject->n_dumps && symbolizer->n_dumps == CODE_MAX)) {
@@ -267,7 +267,7 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
 
 int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java)
 {
-	struct subject *subject = get(symbolizer, SYMBOL_JAVA, java->process);
+	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_JAVA, java->process);
 
 	if (!subject) {
 		close(java->memory);
@@ -295,7 +295,7 @@ void symbolizer_end(struct symbolizer *symbolizer, enum symbol_space space, uint
 		return;
 	subject->stays = false;
 	if (!subject->queued && lane_of(symbolizer, subject)->current != subject)
-		drop(symbolizer, subject);
+		symbolizer_drop(symbolizer, subject);
 }
 
 /* The descriptors of a request; returns their number. */
@@ -433,7 +433,7 @@ static int finish(struct symbolizer *symbolizer, struct lane *lane,
 	if (n_frames(subject))
 		(void)enqueue(symbolizer, subject, subject->turn.user);
 	else if (!subject->queued)
-		drop(symbolizer, subject);
+		symbolizer_drop(symbolizer, subject);
 	return err;
 }
 
@@ -462,7 +462,7 @@ static void supply(struct symbolizer *symbolizer, struct lane *lane,
 }
 
 /* Starts the next request of an idle lane: false if nothing waits. */
-static bool begin(struct symbolizer *symbolizer, struct lane *lane, int *result)
+static bool symbolizer_begin(struct symbolizer *symbolizer, struct lane *lane, int *result)
 {
 	struct worker_answer none = {.fd = -1};
 
@@ -481,7 +481,7 @@ static bool turn(struct symbolizer *symbolizer, struct lane *lane, int *result)
 	struct worker_answer answer;
 
 	if (!lane->current)
-		return begin(symbolizer, lane, result);
+		return symbolizer_begin(symbolizer, lane, result);
 	switch (worker_poll(lane->worker, &answer)) {
 	case WORKER_ANSWERED:
 		*result = finish(symbolizer, lane, &answer);

@@ -211,7 +211,7 @@ static void take_answer(struct heap_profiles *profiles, const struct worker_answ
 	}
 }
 
-static void ask(struct heap_profiles *profiles, struct space *space)
+static void heap_profiles_ask(struct heap_profiles *profiles, struct space *space)
 {
 	const struct worker_order order = {
 		.kind = READ_HEAP,
@@ -240,7 +240,7 @@ void heap_profiles_turn(struct heap_profiles *profiles)
 	for (struct space *space = profiles->spaces; space && !worker_is_busy(profiles->worker);
 	     space = space->next)
 		if (space->is_due && space->memory >= 0)
-			ask(profiles, space);
+			heap_profiles_ask(profiles, space);
 }
 
 static bool is_done(const struct heap_profiles *profiles)

@@ -166,7 +166,7 @@ static int reach(const struct java *java)
 
 /* The protocol version, the command, and its three arguments: the library, whether that is a path,
  * and options. */
-static int ask(int fd, const char *library, char *answer, size_t room)
+static int java_attach_ask(int fd, const char *library, char *answer, size_t room)
 {
 	char request[4200];
 	int size = snprintf(request, sizeof(request), "1%cload%c%s%ctrue%c", 0, 0, library, 0, 0);
@@ -225,7 +225,7 @@ static int attach(const struct user_input *input, char *why, size_t size)
 		return err;
 	}
 	fd = reach(&java);
-	err = fd < 0 ? fd : ask(fd, java.library, answer, sizeof(answer));
+	err = fd < 0 ? fd : java_attach_ask(fd, java.library, answer, sizeof(answer));
 	if (err)
 		snprintf(why, size, "it does not answer: %s", strerror(-err));
 	else

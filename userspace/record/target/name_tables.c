@@ -105,7 +105,7 @@ int name_tables_add(struct name_tables *tables, const struct event_mmap *mapping
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static void put_text(char **at, const char *text, size_t size)
+static void name_tables_put_text(char **at, const char *text, size_t size)
 {
 	memcpy(*at, text, size);
 	*at += (size + 7) & ~(size_t)7;
@@ -132,8 +132,8 @@ static void emit_name(void *context, const struct table_name *name, const char *
 	header->code = EVENT_name;
 	header->tid = header->pid;
 	header->fiber = 0;
-	put_text(&at, text, named.event.name_size);
-	put_text(&at, file, named.event.file_size);
+	name_tables_put_text(&at, text, named.event.name_size);
+	name_tables_put_text(&at, file, named.event.file_size);
 	header->size = (uint32_t)(at - (char *)&named);
 	table->tables->emit(table->tables->context, header, header->size);
 }
@@ -191,7 +191,7 @@ static void open_memory(struct name_tables *tables, struct table *table)
 		end(table, err);
 }
 
-static void ask(struct name_tables *tables, struct table *table)
+static void name_tables_ask(struct name_tables *tables, struct table *table)
 {
 	const struct worker_order order = {
 		.kind = READ_TABLE,
@@ -235,7 +235,7 @@ void name_tables_turn(struct name_tables *tables)
 	for (struct table *table = tables->first; table; table = table->next)
 		open_memory(tables, table);
 	if (tables->first && tables->first->memory >= 0 && !tables->asked)
-		ask(tables, tables->first);
+		name_tables_ask(tables, tables->first);
 }
 
 uint64_t name_tables_pending(const struct name_tables *tables)

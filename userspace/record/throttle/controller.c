@@ -103,7 +103,7 @@ static void account(struct controller *controller, double elapsed,
 }
 
 /* Once a second: by then the effect of a level shows. */
-static void judge(struct controller *controller, uint64_t now)
+static void controller_judge(struct controller *controller, uint64_t now)
 {
 	double elapsed = (double)(now - controller->second);
 	double used = controller->rest + fmin(controller->calls, elapsed * SHARE_CALLS);
@@ -168,7 +168,7 @@ uint64_t controller_step(struct controller *controller, uint64_t now,
 		account_slowdown(controller, elapsed, cost);
 	}
 	controller->time = now;
-	judge(controller, now);
+	controller_judge(controller, now);
 	open_or_close(controller, now);
 	return now +
 	       (uint64_t)clamp((double)controller->until - (double)now, STEP_NS_MIN, STEP_NS_MAX);

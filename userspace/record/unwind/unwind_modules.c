@@ -234,7 +234,8 @@ static struct unwind_module *add_module(struct unwind_modules *modules, int err,
 }
 
 /* The module of a reading; a file without rows has one too. */
-static struct unwind_module *add(struct unwind_modules *modules, const struct reading *reading)
+static struct unwind_module *unwind_modules_add(struct unwind_modules *modules,
+						const struct reading *reading)
 {
 	struct unwind_module wanted = {0}, *known = NULL, *module;
 	const struct unwind_file *file = reading->file;
@@ -290,7 +291,7 @@ static int read_file(struct unwind_modules *modules, uint32_t id, struct reading
 
 static struct unwind_module *add_as(struct unwind_modules *modules, const struct reading *reading)
 {
-	struct unwind_module *module = add(modules, reading);
+	struct unwind_module *module = unwind_modules_add(modules, reading);
 	/* Only now, because other files may have been dropped to make room. */
 	uint64_t *slot = module ? map_put(modules->by_file, &reading->id, NULL) : NULL;
 

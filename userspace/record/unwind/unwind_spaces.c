@@ -81,16 +81,16 @@ void unwind_spaces_free(struct unwind_spaces *spaces)
 	free(spaces);
 }
 
-static struct space *find(const struct unwind_spaces *spaces, uint32_t pid)
+static struct space *unwind_spaces_find(const struct unwind_spaces *spaces, uint32_t pid)
 {
 	const uint64_t *slot = map_get(spaces->by_pid, &pid);
 
 	return slot ? (struct space *)(uintptr_t)*slot : NULL;
 }
 
-static struct space *get(struct unwind_spaces *spaces, uint32_t pid)
+static struct space *unwind_spaces_get(struct unwind_spaces *spaces, uint32_t pid)
 {
-	struct space *space = find(spaces, pid);
+	struct space *space = unwind_spaces_find(spaces, pid);
 	uint64_t *slot;
 
 	if (space)
@@ -203,7 +203,7 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 {
 	size_t most = n < UNWIND_MAPPINGS ? n : UNWIND_MAPPINGS;
 	struct table *table = malloc(sizeof(*table) + most * sizeof(*table->modules)), *old;
-	struct space *space = table ? get(spaces, pid) : NULL;
+	struct space *space = table ? unwind_spaces_get(spaces, pid) : NULL;
 	int err;
 
 	if (!space) {
@@ -226,13 +226,13 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 
 int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent)
 {
-	const struct space *from = find(spaces, parent);
+	const struct space *from = unwind_spaces_find(spaces, parent);
 	struct space *space;
 
 	unwind_spaces_exit(spaces, time, pid); /* another process that had this pid */
-	if (!from || !from->table || find(spaces, pid))
+	if (!from || !from->table || unwind_spaces_find(spaces, pid))
 		return 0; /* or has it since */
-	space = get(spaces, pid);
+	space = unwind_spaces_get(spaces, pid);
 	if (!space)
 		return -ENOMEM;
 	*space = *from;
@@ -244,7 +244,7 @@ int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid
 
 void unwind_spaces_exit(struct unwind_spaces *spaces, uint64_t time, uint32_t pid)
 {
-	struct space *space = find(spaces, pid);
+	struct space *space = unwind_spaces_find(spaces, pid);
 
 	if (!space || space->since > time)
 		return;

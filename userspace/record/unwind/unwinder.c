@@ -136,7 +136,7 @@ static bool act_next(struct unwinder *unwinder)
 	return true;
 }
 
-static void *run(void *context)
+static void *unwinder_run(void *context)
 {
 	struct unwinder *unwinder = context;
 
@@ -174,7 +174,7 @@ static int start(struct unwinder *unwinder)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&unwinder->thread, NULL, run, unwinder);
+	err = -pthread_create(&unwinder->thread, NULL, unwinder_run, unwinder);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -269,7 +269,7 @@ void unwinder_free(struct unwinder *unwinder)
 /* --- notes --------------------------------------------------------------------------------- */
 
 /* Takes over its mappings. */
-static void put(struct unwinder *unwinder, const struct note *note, uint32_t user)
+static void unwinder_put(struct unwinder *unwinder, const struct note *note, uint32_t user)
 {
 	struct note *kept = malloc(sizeof(*kept));
 
@@ -308,7 +308,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 	pthread_mutex_unlock(&unwinder->lock);
 	if (err)
 		return err;
-	put(unwinder, &(struct note){.kind = NOTE_CONNECT}, 0);
+	unwinder_put(unwinder, &(struct note){.kind = NOTE_CONNECT}, 0);
 	unwinder_flush(unwinder);
 	return 0;
 }
@@ -316,7 +316,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 void unwinder_expect(struct unwinder *unwinder, uint32_t file)
 {
 	if (unwinder)
-		put(unwinder, &(struct note){.kind = NOTE_EXPECT, .file = file}, 0);
+		unwinder_put(unwinder, &(struct note){.kind = NOTE_EXPECT, .file = file}, 0);
 }
 
 void unwinder_remap(struct unwinder *unwinder, struct process *process)
@@ -342,20 +342,21 @@ static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 	struct unwinder *unwinder = context;
 	const struct process *parent = processes_find(unwinder->processes, child->parent);
 
-	put(unwinder,
-	    &(struct note){.kind = NOTE_FORK,
-			   .pid = child->pid,
-			   .parent = parent_pid,
-			   .time = child->begin},
-	    queue_of(child));
+	unwinder_put(unwinder,
+		     &(struct note){.kind = NOTE_FORK,
+				    .pid = child->pid,
+				    .parent = parent_pid,
+				    .time = child->begin},
+		     queue_of(child));
 	if (parent && parent->remapped)
 		unwinder_remap(unwinder, child);
 }
 
 static void note_end(void *context, const struct process *process)
 {
-	put(context, &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
-	    process->unwinds_for);
+	unwinder_put(context,
+		     &(struct note){.kind = NOTE_EXIT, .pid = process->pid, .time = process->end},
+		     process->unwinds_for);
 }
 
 void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
@@ -422,7 +423,7 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 			note.all[note.n++] = all[i];
 	mappings_release(view);
 	if (note.all)
-		put(unwinder, &note, queue_of(process));
+		unwinder_put(unwinder, &note, queue_of(process));
 	else
 		unwinder->lost++;
 }

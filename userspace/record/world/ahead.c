@@ -32,7 +32,7 @@ int ahead_map(struct processes *processes, struct process *process, const struct
 
 /* Drops the first ones. Room is given back when most is empty, so that a program which maps without
  * end costs the same for each mapping. */
-static void drop(struct processes *processes, struct process *process, size_t count)
+static void ahead_drop(struct processes *processes, struct process *process, size_t count)
 {
 	size_t n;
 	const struct mapping *all;
@@ -68,7 +68,7 @@ uint32_t ahead_reach(struct processes *processes, struct process *process,
 		earlier++;
 		break;
 	}
-	drop(processes, process, earlier);
+	ahead_drop(processes, process, earlier);
 	return file;
 }
 

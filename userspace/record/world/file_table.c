@@ -193,7 +193,7 @@ static int put_id(struct file_table *table, struct entry *entry)
 }
 
 /* Replaces the entry with its key. */
-static int put(struct file_table *table, struct entry *entry)
+static int file_table_put(struct file_table *table, struct entry *entry)
 {
 	bool added;
 	uint64_t *slot = map_put(table->by_key, &entry->file.key, &added);
@@ -239,7 +239,7 @@ struct entry *file_table_add(struct file_table *table, const struct file_key *ke
 		.mapper = user,
 		.payer = user,
 	};
-	if (entry->file.path && !put(table, entry)) {
+	if (entry->file.path && !file_table_put(table, entry)) {
 		check(table);
 		return entry;
 	}

@@ -21,7 +21,7 @@ static bool may_be_twins(const struct entry *a, const struct entry *b)
 }
 
 /* The latest file that may be a twin of this one; NULL: none. */
-static struct entry *find(const struct file_table *table, const struct entry *entry)
+static struct entry *file_twins_find(const struct file_table *table, const struct entry *entry)
 {
 	struct entry *other = table->newest;
 
@@ -33,7 +33,7 @@ static struct entry *find(const struct file_table *table, const struct entry *en
 
 static void hashed(void *context, const struct opener_result *result);
 
-static void ask(struct file_twins *twins, struct entry *entry)
+static void file_twins_ask(struct file_twins *twins, struct entry *entry)
 {
 	const struct opener_who who = {.user = entry->file.mapper};
 
@@ -75,13 +75,14 @@ static void hashed(void *context, const struct opener_result *result)
 
 bool file_twins_seek(struct file_twins *twins, struct entry *entry)
 {
-	struct entry *other = is_comparable(&entry->file) ? find(twins->table, entry) : NULL;
+	struct entry *other = is_comparable(&entry->file) ? file_twins_find(twins->table, entry)
+							  : NULL;
 
 	if (!other)
 		return false;
 	entry->twin = other->file.id;
-	ask(twins, other);
-	ask(twins, entry);
+	file_twins_ask(twins, other);
+	file_twins_ask(twins, entry);
 	if (!entry->waits_for_hash)
 		entry->twin = 0;
 	return entry->waits_for_hash;

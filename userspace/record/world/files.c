@@ -130,8 +130,8 @@ static bool has_changed(const struct entry *entry)
 }
 
 /* An entry for a file that still has to be opened. */
-static struct entry *add(struct files *files, const struct file_key *key, const char *path,
-			 uint32_t user)
+static struct entry *files_add(struct files *files, const struct file_key *key, const char *path,
+			       uint32_t user)
 {
 	struct entry *entry = NULL;
 
@@ -300,7 +300,7 @@ static void know(void *context, struct entry *entry)
 	pass_on(files, entry);
 }
 
-static void ask(struct files *files, struct entry *entry);
+static void files_ask(struct files *files, struct entry *entry);
 
 static void take_facts(struct files *files, const struct worker_answer *answer)
 {
@@ -313,7 +313,7 @@ static void take_facts(struct files *files, const struct worker_answer *answer)
 		err = facts_take(answer->data, answer->size, &file->facts, &sites);
 	turns_charge(&files->reading, entry->turn.user, clock_now() - files->asked_at);
 	if (!err && reads_again(files, file)) {
-		ask(files, entry);
+		files_ask(files, entry);
 		return;
 	}
 	note_read(files, file);
@@ -328,7 +328,7 @@ static void take_facts(struct files *files, const struct worker_answer *answer)
 		know(files, entry);
 }
 
-static void ask(struct files *files, struct entry *entry)
+static void files_ask(struct files *files, struct entry *entry)
 {
 	struct worker_answer none = {.fd = -1};
 	const struct worker_order order = {
@@ -353,7 +353,7 @@ void files_turn(struct files *files)
 
 	while (files->asked || files->reading.waiting) {
 		if (!files->asked) {
-			ask(files, (struct entry *)(void *)turns_take(&files->reading));
+			files_ask(files, (struct entry *)(void *)turns_take(&files->reading));
 			continue;
 		}
 		switch (worker_poll(files->worker, &answer)) {
@@ -398,7 +398,7 @@ static struct entry *meet(struct files *files, const struct event_mmap *event, c
 		file_table_use(&files->table, entry, user);
 		return entry;
 	}
-	entry = add(files, &key, path, user);
+	entry = files_add(files, &key, path, user);
 	if (entry)
 		open_file(files, entry, &place);
 	else
@@ -441,7 +441,7 @@ static struct entry *add_open(struct files *files, const struct file_key *key,
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		return NULL;
-	entry = add(files, key, path, user);
+	entry = files_add(files, key, path, user);
 	fd = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (fd >= 0)
 		take_file(files, entry, fd, &opened);

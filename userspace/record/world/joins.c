@@ -3,7 +3,7 @@
 #include "joins.h"
 
 /* NULL: beyond PROCESS_JOINS, nothing is left out. */
-static struct process_join *find(struct process *process, uint8_t provider)
+static struct process_join *joins_find(struct process *process, uint8_t provider)
 {
 	uint8_t i = 0;
 
@@ -18,7 +18,7 @@ static struct process_join *find(struct process *process, uint8_t provider)
 
 void joins_begin(struct process *process, uint8_t provider)
 {
-	struct process_join *join = find(process, provider);
+	struct process_join *join = joins_find(process, provider);
 
 	if (join)
 		*join = (struct process_join){provider, process->program, UINT64_MAX};
@@ -26,7 +26,7 @@ void joins_begin(struct process *process, uint8_t provider)
 
 void joins_end(struct process *process, uint8_t provider, uint64_t since)
 {
-	struct process_join *join = find(process, provider);
+	struct process_join *join = joins_find(process, provider);
 
 	if (join)
 		join->until = since;

@@ -18,7 +18,7 @@ static struct mapping *table(const struct mappings *mappings)
 	return (struct mapping *)(void *)mappings->table.data;
 }
 
-static size_t count(const struct mappings *mappings)
+static size_t mappings_count(const struct mappings *mappings)
 {
 	return mappings->table.size / sizeof(struct mapping);
 }
@@ -34,7 +34,7 @@ void mappings_release(struct mappings *mappings)
 {
 	if (!mappings || --mappings->references)
 		return;
-	mappings->pool->used -= count(mappings);
+	mappings->pool->used -= mappings_count(mappings);
 	buffer_free(&mappings->table);
 	free(mappings);
 }
@@ -55,7 +55,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 			free(own);
 			return -ENOMEM;
 		}
-		pool->used += count(own);
+		pool->used += mappings_count(own);
 		mappings_release(old);
 		*mappings = own;
 	}
@@ -65,7 +65,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 /* The first mapping that ends after `address`. */
 static size_t first_after(const struct mappings *mappings, uint64_t address)
 {
-	size_t low = 0, high = count(mappings);
+	size_t low = 0, high = mappings_count(mappings);
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -109,14 +109,14 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	size_t low, high, n = 0, n_parts;
 	int err;
 
-	if (*mappings && !mappings_allow(pool, count(*mappings) + 2))
+	if (*mappings && !mappings_allow(pool, mappings_count(*mappings) + 2))
 		return -EOVERFLOW;
 	err = make_own(mappings, pool, 2);
 	if (err)
 		return err;
 	all = table(*mappings);
 	low = first_after(*mappings, mapping->start);
-	for (high = low; high < count(*mappings) && all[high].start < mapping->end; high++)
+	for (high = low; high < mappings_count(*mappings) && all[high].start < mapping->end; high++)
 		;
 	/* Only the first covered mapping can begin before, and only the last one end after. */
 	n_parts = low < high ? cut(&all[low], mapping->start, UINT64_MAX, parts) : 0;
@@ -129,7 +129,7 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 		put[n++] = parts[0];
 	(*mappings)->pool->used += n;
 	(*mappings)->pool->used -= high - low;
-	memmove(all + low + n, all + high, (count(*mappings) - high) * sizeof(*all));
+	memmove(all + low + n, all + high, (mappings_count(*mappings) - high) * sizeof(*all));
 	memcpy(all + low, put, n * sizeof(*all));
 	(*mappings)->table.size += n * sizeof(*all);
 	(*mappings)->table.size -= (high - low) * sizeof(*all);
@@ -138,7 +138,7 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 
 int mappings_forget(struct mappings **mappings, uint64_t time)
 {
-	size_t n = *mappings ? count(*mappings) : 0, kept = 0;
+	size_t n = *mappings ? mappings_count(*mappings) : 0, kept = 0;
 	struct mapping *all;
 	int err;
 
@@ -161,7 +161,7 @@ int mappings_forget(struct mappings **mappings, uint64_t time)
 
 const struct mapping *mappings_all(const struct mappings *mappings, size_t *n)
 {
-	*n = mappings ? count(mappings) : 0;
+	*n = mappings ? mappings_count(mappings) : 0;
 	return mappings ? table(mappings) : NULL;
 }
 
@@ -172,7 +172,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 	if (!mappings)
 		return NULL;
 	i = first_after(mappings, address);
-	if (i == count(mappings) || table(mappings)[i].start > address)
+	if (i == mappings_count(mappings) || table(mappings)[i].start > address)
 		return NULL;
 	return &table(mappings)[i];
 }

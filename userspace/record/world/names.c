@@ -335,7 +335,7 @@ int names_get(const struct names *names, struct name_key key, struct name *out)
 }
 
 /* Writes a text, if any, and returns its id; 0: none. */
-static uint64_t put_text(struct profile_writer *writer, const char *text, size_t size)
+static uint64_t names_put_text(struct profile_writer *writer, const char *text, size_t size)
 {
 	return size ? profile_writer_string(writer, text, size) : 0;
 }
@@ -344,7 +344,7 @@ int names_write(struct profile_writer *writer, uint64_t process, struct name_key
 		const struct name *name)
 {
 	uint64_t text = profile_writer_string(writer, name->text, name->text_size);
-	uint64_t file = put_text(writer, name->file, name->file_size);
+	uint64_t file = names_put_text(writer, name->file, name->file_size);
 	struct record record = {.kind = RECORD_type};
 
 	switch (key.kind) {

@@ -113,14 +113,14 @@ int newcomers_wait(struct newcomers *newcomers, const struct event_mmap *event)
 	return buffer_append(waiting, zeroes, sizeof(zeroes));
 }
 
-static void take(void *context, struct event_mmap *event, const char *path)
+static void newcomers_take(void *context, struct event_mmap *event, const char *path)
 {
 	const struct reading *reading = context;
 
 	reading->newcomers->map(reading->newcomers->context, event, path);
 }
 
-static int begin(struct reading *reading);
+static int newcomers_begin(struct reading *reading);
 
 static uint64_t program_since(const struct reading *reading)
 {
@@ -141,7 +141,7 @@ static void end(void *context)
 {
 	struct reading *reading = context;
 
-	if (!reading->again || begin(reading))
+	if (!reading->again || newcomers_begin(reading))
 		reading->newcomers = NULL;
 }
 
@@ -149,9 +149,9 @@ static void end(void *context)
  * Its mappings count from when it was found or, if it has executed a program since, from just
  * after that: earlier ones are no longer known. Nothing is read about a process that has ended.
  */
-static int begin(struct reading *reading)
+static int newcomers_begin(struct reading *reading)
 {
-	static const struct snapshot_reader reader = {is_current, take, end};
+	static const struct snapshot_reader reader = {is_current, newcomers_take, end};
 	const struct world_sources *sources = &reading->newcomers->sources;
 	const struct newcomer *newcomer = &reading->newcomer;
 
@@ -174,7 +174,7 @@ static int read_mappings(struct newcomers *newcomers, const struct newcomer *new
 	if (reading == newcomers->readings + SNAPSHOTS_MAX)
 		return -EBUSY;
 	*reading = (struct reading){.newcomers = newcomers, .newcomer = *newcomer};
-	err = begin(reading);
+	err = newcomers_begin(reading);
 	if (err)
 		reading->newcomers = NULL;
 	return err;

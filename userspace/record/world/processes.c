@@ -112,7 +112,7 @@ static void forget_names(struct processes *processes, struct process *process)
 }
 
 /* Drops all that is known about the process. */
-static void forget(struct processes *processes, struct process *process)
+static void processes_forget(struct processes *processes, struct process *process)
 {
 	size_t n;
 
@@ -136,7 +136,7 @@ void processes_free(struct processes *processes)
 	while (processes->by_index && map_next(processes->by_index, &cursor, &key, &value)) {
 		if (!*value)
 			continue;
-		forget(processes, process_value(value));
+		processes_forget(processes, process_value(value));
 		free(process_value(value));
 	}
 	map_free(processes->by_index);
@@ -453,12 +453,12 @@ static bool sweep_process(void *context, const void *key, uint64_t *value)
 	if (!process->over && process->sweeps <= SWEEPS_LOST)
 		return true;
 	if (process->sweeps == SWEEPS_FORGET + 1)
-		forget(sweep->processes, process);
+		processes_forget(sweep->processes, process);
 	if (process->sweeps <= SWEEPS_DROP && sweep->processes->ended <= ENDED_MAX)
 		return true;
 	if (sweep->watch)
 		sweep->watch->dropped(sweep->watch->context, process);
-	forget(sweep->processes, process);
+	processes_forget(sweep->processes, process);
 	forget_number(sweep->processes, process);
 	sweep->processes->recent[process->id % RECENT] = NULL;
 	free(process);

@@ -130,7 +130,7 @@ static bool next_pid(const char **list, pid_t *out)
 	return true;
 }
 
-static bool is_known(const struct running *running, pid_t pid)
+static bool running_is_known(const struct running *running, pid_t pid)
 {
 	for (size_t i = 0; i < running->count; i++)
 		if (running->pids[i] == pid)
@@ -139,11 +139,11 @@ static bool is_known(const struct running *running, pid_t pid)
 }
 
 /* The descriptor comes first, so that later checks are about the process that it refers to. */
-static int add(struct running *running, pid_t pid, struct problem *problem)
+static int running_add(struct running *running, pid_t pid, struct problem *problem)
 {
 	int fd, err;
 
-	if (is_known(running, pid))
+	if (running_is_known(running, pid))
 		return 0;
 	if (running->count == RUNNING_MAX)
 		return problem_set(problem, -E2BIG, "more than %d processes", RUNNING_MAX);
@@ -186,7 +186,7 @@ int running_open(const char *list, struct running *out, struct problem *problem)
 			return problem_set(problem, -EINVAL,
 					   "-p %s: not a list of process numbers such as 12,345",
 					   list);
-		err = add(out, pid, problem);
+		err = running_add(out, pid, problem);
 		if (err != -ESRCH)
 			continue;
 		out->gone++;
@@ -223,7 +223,8 @@ size_t running_children(const struct running *running, pid_t *out, size_t max)
 		if (proc_file_read(running->pids[i], name, text, sizeof(text)))
 			continue;
 		for (; (child = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
-			if (is_known(running, child) || child == getpid() || child == getppid())
+			if (running_is_known(running, child) || child == getpid() ||
+			    child == getppid())
 				continue;
 			if (count < max)
 				out[count] = child;
