@@ -9,16 +9,16 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "../util/buffer.h"
+#include "../util/array.h"
 #include "../util/map.h"
 
 #define IMAGES_MAX 256 /* open files at a time */
 
 struct dumps {
 	struct stack_unwinder *unwinder;
-	struct dump_request process; /* the process of `mappings` */
-	struct buffer mappings;      /* struct dump_mapping[], unmapped ranges included */
-	struct map *images;          /* file to struct frame_image *; 0: none */
+	struct dump_request process;         /* the process of `mappings` */
+	ARRAY(struct dump_mapping) mappings; /* unmapped ranges included */
+	struct map *images;                  /* file to struct frame_image *; 0: none */
 	struct stack_walk walk;
 };
 
@@ -81,8 +81,8 @@ static struct frame_image *find_image(struct dumps *dumps, const struct dump_map
 /* The mapping at an address: cached, or asked for. */
 static const struct dump_mapping *find_mapping(struct dumps *dumps, uint64_t ip)
 {
-	const struct dump_mapping *all = (const void *)dumps->mappings.data;
-	size_t count = dumps->mappings.size / sizeof(*all);
+	const struct dump_mapping *all = dumps->mappings.all;
+	size_t count = array_count(&dumps->mappings);
 	struct dump_mapping mapping;
 	int fd;
 
@@ -97,9 +97,9 @@ static const struct dump_mapping *find_mapping(struct dumps *dumps, uint64_t ip)
 	} else {
 		find_image(dumps, &mapping, fd);
 	}
-	if (buffer_append(&dumps->mappings, &mapping, sizeof(mapping)))
+	if (array_append(&dumps->mappings, &mapping))
 		return NULL;
-	return (const struct dump_mapping *)(const void *)dumps->mappings.data + count;
+	return dumps->mappings.all + count;
 }
 
 static bool find_module(void *context, uint64_t ip, struct stack_module *out)
@@ -149,7 +149,7 @@ int dumps_answer(const struct request *request)
 		return -EBADMSG;
 	if (memcmp(&process, &dumps->process, sizeof(process)) != 0) {
 		stack_unwinder_forget(dumps->unwinder);
-		dumps->mappings.size = 0;
+		dumps->mappings.buffer.size = 0;
 		dumps->process = process;
 	}
 	stack_unwinder_walk(dumps->unwinder, &copy, request->data + head, &dumps->walk);

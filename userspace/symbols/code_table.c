@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "code_table.h"
-#include "../util/buffer.h"
+#include "../util/array.h"
 #include "../util/map.h"
 #include "../util/sorted.h"
 
@@ -22,8 +22,9 @@ struct code {
 };
 
 struct code_table {
-	struct buffer codes; /* struct code[]; the first `sorted` by start, the rest in order of
-				arrival */
+	ARRAY(struct code)
+	codes; /* the first `sorted` by start, the rest in order of
+	     arrival */
 	size_t sorted;
 	uint64_t last_number;
 	uint64_t time;     /* timestamp for functions added now */
@@ -31,14 +32,9 @@ struct code_table {
 	size_t bytes;
 };
 
-static struct code *codes(const struct code_table *table)
-{
-	return (struct code *)(void *)table->codes.data;
-}
-
 static size_t code_table_count(const struct code_table *table)
 {
-	return table->codes.size / sizeof(struct code);
+	return array_count(&table->codes);
 }
 
 struct code_table *code_table_create(void)
@@ -60,9 +56,9 @@ void code_table_free(struct code_table *table)
 	if (!table)
 		return;
 	for (size_t i = 0; i < code_table_count(table); i++)
-		free(codes(table)[i].lines);
+		free(table->codes.all[i].lines);
 	map_free_all(table->texts, free);
-	buffer_free(&table->codes);
+	buffer_free(&table->codes.buffer);
 	free(table);
 }
 
@@ -102,7 +98,7 @@ static int add(struct code_table *table, struct code code)
 	code.number = ++table->last_number;
 	code.since = table->time;
 	if (has_room(table, sizeof(code) + code.n_lines * sizeof(*code.lines)))
-		err = buffer_append(&table->codes, &code, sizeof(code));
+		err = array_append(&table->codes, &code);
 	if (err)
 		free(code.lines);
 	return err;
@@ -152,7 +148,7 @@ static void sort(struct code_table *table)
 {
 	if (table->sorted == code_table_count(table))
 		return;
-	qsort(codes(table), code_table_count(table), sizeof(struct code), by_start);
+	qsort(table->codes.all, code_table_count(table), sizeof(struct code), by_start);
 	table->sorted = code_table_count(table);
 }
 
@@ -160,14 +156,14 @@ static void sort(struct code_table *table)
 static size_t count_up_to(struct code_table *table, uint64_t address)
 {
 	sort(table);
-	return sorted_up_to(table->codes.data, code_table_count(table), sizeof(struct code),
+	return sorted_up_to(table->codes.all, code_table_count(table), sizeof(struct code),
 			    address);
 }
 
 int code_table_move(struct code_table *table, uint64_t from, uint64_t to, uint64_t size)
 {
 	size_t i = count_up_to(table, from);
-	const struct code *old = i ? &codes(table)[i - 1] : NULL;
+	const struct code *old = i ? &table->codes.all[i - 1] : NULL;
 	struct code code = {.start = to, .end = to + size};
 	int err;
 
@@ -211,7 +207,7 @@ bool code_table_find(struct code_table *table, uint64_t address, uint64_t time, 
 	const struct code_line *line;
 
 	for (size_t i = next; i > first; i--) {
-		const struct code *code = &codes(table)[i - 1];
+		const struct code *code = &table->codes.all[i - 1];
 
 		if (address < code->end && is_better_match(code, found, time))
 			found = code;

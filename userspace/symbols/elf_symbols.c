@@ -25,7 +25,7 @@
 #include "plt_names.h"
 #include "source_lines.h"
 #include "unwind_file.h"
-#include "../util/buffer.h"
+#include "../util/array.h"
 #include "../util/sorted.h"
 
 #define SEGMENTS_MAX 64        /* executable ones; compilers produce one */
@@ -53,13 +53,13 @@ struct elf_symbols {
 	struct buffer image; /* of `mini` */
 	struct unwind_segment segments[SEGMENTS_MAX];
 	size_t n_segments;
-	struct buffer functions;    /* struct function[], sorted by address */
-	struct buffer stubs;        /* struct stub[], during reading */
-	struct buffer texts;        /* their names */
-	struct buffer nameless;     /* struct nameless[], sorted by address, or empty */
-	struct source_lines *lines; /* NULL: none known */
-	struct go_table *go;        /* NULL: not a Go program */
-	bool refused;               /* a function's name exceeded the limit */
+	ARRAY(struct function) functions; /* sorted by address */
+	ARRAY(struct stub) stubs;         /* during reading */
+	struct buffer texts;              /* their names */
+	ARRAY(struct nameless) nameless;  /* sorted by address, or empty */
+	struct source_lines *lines;       /* NULL: none known */
+	struct go_table *go;              /* NULL: not a Go program */
+	bool refused;                     /* a function's name exceeded the limit */
 };
 
 /* A function whose name is not yet in its final memory. */
@@ -123,20 +123,15 @@ static int by_address(const void *left, const void *right)
 	return by_name(a->name, b->name);
 }
 
-static struct function *functions(const struct elf_symbols *symbols)
-{
-	return (struct function *)(void *)symbols->functions.data;
-}
-
 static size_t elf_symbols_count(const struct elf_symbols *symbols)
 {
-	return symbols->functions.size / sizeof(struct function);
+	return array_count(&symbols->functions);
 }
 
 /* Sorts the functions and keeps the best one at each address. */
 static void sort(struct elf_symbols *symbols)
 {
-	struct function *all = functions(symbols);
+	struct function *all = symbols->functions.all;
 	size_t kept = 0, n = elf_symbols_count(symbols);
 
 	if (n)
@@ -145,7 +140,7 @@ static void sort(struct elf_symbols *symbols)
 		if (!kept || all[kept - 1].address != all[i].address)
 			all[kept++] = all[i];
 	}
-	symbols->functions.size = kept * sizeof(*all);
+	symbols->functions.buffer.size = kept * sizeof(*all);
 }
 
 /* Adds the functions of one symbol table. */
@@ -172,8 +167,7 @@ static int read_table(struct elf_symbols *symbols, Elf *elf, Elf_Scn *section,
 		function.name = elf_string(strings, symbol.st_name);
 		symbols->refused |= !function.name && symbol.st_name < strings->d_size;
 		function.rank = function.name ? rank(&symbol, function.name) : 0;
-		if (function.rank &&
-		    buffer_append(&symbols->functions, &function, sizeof(function)))
+		if (function.rank && array_append(&symbols->functions, &function))
 			return -ENOMEM;
 	}
 	return 0;
@@ -247,24 +241,22 @@ static int add_stub(void *context, uint64_t address, uint64_t size, const char *
 	if (buffer_append(&symbols->texts, name, length) ||
 	    buffer_append(&symbols->texts, "@plt", sizeof("@plt")))
 		return -ENOMEM;
-	return buffer_append(&symbols->stubs, &stub, sizeof(stub));
+	return array_append(&symbols->stubs, &stub);
 }
 
 /* Adds the PLT stubs for calls to other files. */
 static void read_stubs(struct elf_symbols *symbols)
 {
-	const struct stub *stubs;
-
 	plt_each(symbols->elf, add_stub, function_name, symbols);
-	stubs = (const void *)symbols->stubs.data;
-	for (size_t i = 0; i < symbols->stubs.size / sizeof(*stubs); i++) {
-		struct function function = {stubs[i].address, stubs[i].size,
-					    symbols->texts.data + stubs[i].text, 1};
+	for (size_t i = 0; i < array_count(&symbols->stubs); i++) {
+		const struct stub *stub = &symbols->stubs.all[i];
+		struct function function = {stub->address, stub->size,
+					    symbols->texts.data + stub->text, 1};
 
-		if (buffer_append(&symbols->functions, &function, sizeof(function)))
+		if (array_append(&symbols->functions, &function))
 			break;
 	}
-	buffer_free(&symbols->stubs);
+	buffer_free(&symbols->stubs.buffer);
 	sort(symbols);
 }
 
@@ -291,7 +283,7 @@ static void read_nameless(struct elf_symbols *symbols)
 	GElf_Shdr header;
 	const Elf_Data *data = elf_section_bytes(symbols->elf, ".eh_frame", &header);
 	struct frame_section section = {0};
-	struct buffer *all = &symbols->nameless;
+	struct buffer *all = &symbols->nameless.buffer;
 	size_t refused = 0;
 
 	if (!data || !data->d_buf)
@@ -381,9 +373,9 @@ void elf_symbols_free(struct elf_symbols *symbols)
 	elf_end(symbols->debug);
 	elf_end(symbols->mini);
 	buffer_free(&symbols->image);
-	buffer_free(&symbols->functions);
+	buffer_free(&symbols->functions.buffer);
 	buffer_free(&symbols->texts);
-	buffer_free(&symbols->nameless);
+	buffer_free(&symbols->nameless.buffer);
 	free(symbols);
 }
 
@@ -394,23 +386,24 @@ void elf_symbols_free(struct elf_symbols *symbols)
  */
 static const struct function *find_function(const struct elf_symbols *symbols, uint64_t address)
 {
-	size_t next = sorted_up_to(symbols->functions.data, elf_symbols_count(symbols),
+	size_t next = sorted_up_to(symbols->functions.all, elf_symbols_count(symbols),
 				   sizeof(struct function), address);
 	size_t first = next > LOOK_BACK ? next - LOOK_BACK : 0;
 
 	for (size_t i = next; i > first; i--) {
-		const struct function *function = &functions(symbols)[i - 1];
+		const struct function *function = &symbols->functions.all[i - 1];
 
 		if (address - function->address < function->size)
 			return function;
 	}
-	return next && !functions(symbols)[next - 1].size ? &functions(symbols)[next - 1] : NULL;
+	return next && !symbols->functions.all[next - 1].size ? &symbols->functions.all[next - 1]
+							      : NULL;
 }
 
 static const struct nameless *find_nameless(const struct elf_symbols *symbols, uint64_t address)
 {
-	const struct nameless *all = (const void *)symbols->nameless.data;
-	size_t n = sorted_up_to(all, symbols->nameless.size / sizeof(*all), sizeof(*all), address);
+	const struct nameless *all = symbols->nameless.all;
+	size_t n = sorted_up_to(all, array_count(&symbols->nameless), sizeof(*all), address);
 
 	return n && address < all[n - 1].end ? &all[n - 1] : NULL;
 }

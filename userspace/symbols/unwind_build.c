@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "unwind_build.h"
-#include "../util/buffer.h"
+#include "../util/array.h"
 #include "../util/map.h"
 
 #define ENTRY      64 /* bytes from the entry point to the next function */
@@ -29,13 +29,13 @@ struct function {
 };
 
 struct unwind_builder {
-	struct map *numbers;     /* struct unwind_rule to its number + 1 */
-	struct buffer rules;     /* struct unwind_rule[] */
-	struct buffer functions; /* struct function[] */
-	struct buffer raw_rows;  /* struct raw_row[] */
-	uint32_t cache[CACHE];   /* rule numbers by hash */
-	uint64_t begin;          /* start of the function being added */
-	uint64_t budget;         /* of instructions left to run */
+	struct map *numbers; /* struct unwind_rule to its number + 1 */
+	ARRAY(struct unwind_rule) rules;
+	ARRAY(struct function) functions;
+	ARRAY(struct raw_row) raw_rows;
+	uint32_t cache[CACHE]; /* rule numbers by hash */
+	uint64_t begin;        /* start of the function being added */
+	uint64_t budget;       /* of instructions left to run */
 	size_t refused;
 };
 
@@ -47,19 +47,9 @@ struct output {
 	uint32_t rule;    /* in force at `address` */
 };
 
-static struct unwind_rule *rules_of(const struct unwind_builder *builder)
-{
-	return (struct unwind_rule *)(void *)builder->rules.data;
-}
-
-static struct function *functions_of(const struct unwind_builder *builder)
-{
-	return (struct function *)(void *)builder->functions.data;
-}
-
 size_t unwind_builder_count(const struct unwind_builder *builder)
 {
-	return builder->functions.size / sizeof(struct function);
+	return array_count(&builder->functions);
 }
 
 struct unwind_builder *unwind_builder_create(void)
@@ -71,7 +61,7 @@ struct unwind_builder *unwind_builder_create(void)
 		return NULL;
 	builder->budget = INSTRUCTIONS_MAX;
 	builder->numbers = map_create(sizeof(struct unwind_rule));
-	if (!builder->numbers || buffer_append(&builder->rules, &empty, sizeof(empty))) {
+	if (!builder->numbers || array_append(&builder->rules, &empty)) {
 		unwind_builder_free(builder);
 		return NULL;
 	}
@@ -83,9 +73,9 @@ void unwind_builder_free(struct unwind_builder *builder)
 	if (!builder)
 		return;
 	map_free(builder->numbers);
-	buffer_free(&builder->rules);
-	buffer_free(&builder->functions);
-	buffer_free(&builder->raw_rows);
+	buffer_free(&builder->rules.buffer);
+	buffer_free(&builder->functions.buffer);
+	buffer_free(&builder->raw_rows.buffer);
 	free(builder);
 }
 
@@ -102,18 +92,18 @@ static int rule_number(struct unwind_builder *builder, const struct unwind_rule 
 	uint64_t *slot;
 
 	*out = *cached;
-	if (!memcmp(&rules_of(builder)[*cached], rule, sizeof(*rule)))
+	if (!memcmp(&builder->rules.all[*cached], rule, sizeof(*rule)))
 		return 0;
 	slot = map_put(builder->numbers, rule, NULL);
 	if (!slot)
 		return -ENOMEM;
 	if (!*slot) {
-		size_t number = builder->rules.size / sizeof(*rule);
+		size_t number = array_count(&builder->rules);
 
 		*out = 0;
 		if (number >= UNWIND_RULES_MAX)
 			return 0;
-		if (buffer_append(&builder->rules, rule, sizeof(*rule)))
+		if (array_append(&builder->rules, rule))
 			return -ENOMEM;
 		*slot = number + 1;
 	}
@@ -127,17 +117,17 @@ static int add_raw_row(void *context, uint64_t address, const struct unwind_rule
 	struct raw_row row = {.offset = (uint32_t)(address - builder->begin)};
 	int err;
 
-	if (builder->raw_rows.size >= UNWIND_FILE_ROWS_MAX * sizeof(row))
+	if (array_count(&builder->raw_rows) >= UNWIND_FILE_ROWS_MAX)
 		return -E2BIG;
 	err = rule->cfa ? rule_number(builder, rule, &row.rule) : 0;
-	return err ? err : buffer_append(&builder->raw_rows, &row, sizeof(row));
+	return err ? err : array_append(&builder->raw_rows, &row);
 }
 
 static int add_function(void *context, const struct frame_function *from)
 {
 	struct unwind_builder *builder = context;
 	struct function function = {.begin = from->begin, .end = from->end};
-	size_t first = builder->raw_rows.size;
+	size_t first = builder->raw_rows.buffer.size;
 	int err;
 
 	if (from->end - from->begin > UINT32_MAX) {
@@ -148,14 +138,15 @@ static int add_function(void *context, const struct frame_function *from)
 	err = frame_program_run(from, &builder->budget, add_raw_row, builder);
 	if (err == -EBADMSG) {
 		builder->refused++;
-		builder->raw_rows.size = first;
+		builder->raw_rows.buffer.size = first;
 		return 0;
 	}
 	if (err)
 		return err;
 	function.first = (uint32_t)(first / sizeof(struct raw_row));
-	function.count = (uint32_t)((builder->raw_rows.size - first) / sizeof(struct raw_row));
-	return buffer_append(&builder->functions, &function, sizeof(function));
+	function.count =
+		(uint32_t)((builder->raw_rows.buffer.size - first) / sizeof(struct raw_row));
+	return array_append(&builder->functions, &function);
 }
 
 int unwind_builder_add(struct unwind_builder *builder, const struct frame_section *section)
@@ -168,11 +159,11 @@ int unwind_builder_function(struct unwind_builder *builder, uint64_t begin, uint
 	const struct function function = {
 		.begin = begin,
 		.end = end,
-		.first = (uint32_t)(builder->raw_rows.size / sizeof(struct raw_row)),
+		.first = (uint32_t)array_count(&builder->raw_rows),
 	};
 
 	builder->begin = begin;
-	return buffer_append(&builder->functions, &function, sizeof(function));
+	return array_append(&builder->functions, &function);
 }
 
 int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
@@ -181,7 +172,7 @@ int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
 	int err = add_raw_row(builder, address, rule);
 
 	if (!err)
-		functions_of(builder)[unwind_builder_count(builder) - 1].count++;
+		builder->functions.all[unwind_builder_count(builder) - 1].count++;
 	return err;
 }
 
@@ -194,13 +185,13 @@ int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)
 	struct function entry = {
 		.begin = address,
 		.end = address + ENTRY,
-		.first = (uint32_t)(builder->raw_rows.size / sizeof(struct raw_row)),
+		.first = (uint32_t)array_count(&builder->raw_rows),
 		.count = 1,
 	};
 	int err;
 
 	for (size_t i = 0; i < unwind_builder_count(builder); i++) {
-		const struct function *function = &functions_of(builder)[i];
+		const struct function *function = &builder->functions.all[i];
 
 		if (function->begin <= address && function->end > address)
 			return 0;
@@ -209,7 +200,7 @@ int unwind_builder_add_entry(struct unwind_builder *builder, uint64_t address)
 	}
 	builder->begin = address;
 	err = add_raw_row(builder, address, &stop);
-	return err ? err : buffer_append(&builder->functions, &entry, sizeof(entry));
+	return err ? err : array_append(&builder->functions, &entry);
 }
 
 static int by_begin(const void *left, const void *right)
@@ -227,9 +218,9 @@ int unwind_builder_gaps(struct unwind_builder *builder, unwind_gap_visit *visit,
 	uint64_t end = UINT64_MAX;
 	int err = 0;
 
-	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
+	qsort(builder->functions.all, n, sizeof(struct function), by_begin);
 	for (size_t i = 0; !err && i < n; i++) {
-		const struct function function = functions_of(builder)[i];
+		const struct function function = builder->functions.all[i];
 
 		if (function.begin > end && function.begin - end >= PADDING)
 			err = visit(context, end, function.begin);
@@ -294,20 +285,19 @@ static int put_gap(struct output *out, uint64_t end, uint64_t next)
 static int put_functions(struct unwind_builder *builder, uint64_t high, size_t rows_max,
 			 struct unwind_file *file)
 {
-	const struct function *functions = functions_of(builder);
-	const struct raw_row *raw_rows = (const void *)builder->raw_rows.data;
 	struct output out = {.file = file, .rows_max = rows_max, .address = file->base};
 	uint64_t end = file->base;
 	int err = put_row(&out, file->base, 0);
 
 	for (size_t i = 0; !err && i < unwind_builder_count(builder); i++) {
-		const struct function *function = &functions[i];
+		const struct function *function = &builder->functions.all[i];
 
 		if (function->begin < end || function->end > high)
 			continue;
 		err = put_gap(&out, end, function->begin);
 		if (!err)
-			err = put_function(&out, function, raw_rows + function->first, high);
+			err = put_function(&out, function, builder->raw_rows.all + function->first,
+					   high);
 		end = function->end;
 		file->functions++;
 	}
@@ -331,9 +321,9 @@ int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t
 	pages = (size_t)((high - file->base) / PAGE_BYTES) + 1;
 	if (pages > UNWIND_FILE_PAGES_MAX)
 		return -E2BIG;
-	qsort(builder->functions.data, n, sizeof(struct function), by_begin);
+	qsort(builder->functions.all, n, sizeof(struct function), by_begin);
 	/* A page has one row in addition to its raw rows; the end of a function is another row. */
-	rows = builder->raw_rows.size / sizeof(struct raw_row) + n + pages + 2;
+	rows = array_count(&builder->raw_rows) + n + pages + 2;
 	file->rows = malloc(rows * sizeof(*file->rows));
 	file->pages = calloc(pages, sizeof(*file->pages));
 	file->starts = calloc(pages, sizeof(*file->starts));
@@ -341,8 +331,8 @@ int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t
 		return -ENOMEM;
 	file->n_pages = pages;
 	err = put_functions(builder, high, rows, file);
-	file->n_rules = builder->rules.size / sizeof(struct unwind_rule);
-	file->rules = rules_of(builder);
-	builder->rules = (struct buffer){0};
+	file->n_rules = array_count(&builder->rules);
+	file->rules = builder->rules.all;
+	builder->rules.buffer = (struct buffer){0};
 	return err ? err : file->functions ? 0 : -ENODATA;
 }

@@ -19,16 +19,11 @@ static struct {
 static size_t n_refused;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects these */
 
-static size_t count(const struct quota *quota)
-{
-	return quota->users.size / sizeof(struct quota_user);
-}
-
 static struct quota_user *quota_find(const struct quota *quota, uint32_t user)
 {
-	struct quota_user *all = (struct quota_user *)(void *)quota->users.data;
+	struct quota_user *all = quota->users.all;
 
-	for (size_t i = 0; i < count(quota); i++)
+	for (size_t i = 0; i < array_count(&quota->users); i++)
 		if (all[i].user == user)
 			return &all[i];
 	return NULL;
@@ -46,7 +41,7 @@ int quota_add(struct quota *quota, uint32_t user, size_t n)
 {
 	const struct quota_user none = {.user = user};
 
-	if (!quota_find(quota, user) && buffer_append(&quota->users, &none, sizeof(none)))
+	if (!quota_find(quota, user) && array_append(&quota->users, &none))
 		return -ENOMEM;
 	quota_find(quota, user)->used += n;
 	quota->used += n;
@@ -71,16 +66,16 @@ void quota_return(struct quota *quota, uint32_t user, size_t n)
 	quota->used -= n;
 	if (share->used)
 		return;
-	last = (struct quota_user *)(void *)quota->users.data + count(quota) - 1;
+	last = quota->users.all + array_count(&quota->users) - 1;
 	*share = *last;
-	quota->users.size -= sizeof(*last);
+	quota->users.buffer.size -= sizeof(*last);
 }
 
 uint32_t quota_largest(const struct quota *quota)
 {
-	const struct quota_user *all = (const void *)quota->users.data, *largest = NULL;
+	const struct quota_user *all = quota->users.all, *largest = NULL;
 
-	for (size_t i = 0; i < count(quota); i++)
+	for (size_t i = 0; i < array_count(&quota->users); i++)
 		if (!largest || all[i].used > largest->used)
 			largest = &all[i];
 	return largest ? largest->user : UINT32_MAX;
@@ -88,12 +83,12 @@ uint32_t quota_largest(const struct quota *quota)
 
 void quota_clear(struct quota *quota)
 {
-	quota->users.size = quota->used = 0;
+	quota->users.buffer.size = quota->used = 0;
 }
 
 void quota_free(struct quota *quota)
 {
-	buffer_free(&quota->users);
+	buffer_free(&quota->users.buffer);
 	quota_clear(quota);
 }
 

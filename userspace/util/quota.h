@@ -11,11 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buffer.h"
+#include "array.h"
+
+struct quota_user;
 
 struct quota {
 	size_t most, used;
-	struct buffer users; /* struct quota_user[], of those that have something */
+	ARRAY(struct quota_user) users; /* of those that have something */
 };
 
 /* Takes a part of the budget for this user; false: refused, or no memory. */

@@ -10,30 +10,20 @@ struct turns_user {
 	struct turn *first, *last;
 };
 
-static struct turns_user *users(const struct turns *turns, size_t *n)
-{
-	*n = turns->users.size / sizeof(struct turns_user);
-	return (struct turns_user *)(void *)turns->users.data;
-}
-
 static struct turns_user *turns_find(const struct turns *turns, uint32_t user)
 {
-	size_t n;
-	struct turns_user *all = users(turns, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (all[i].user == user)
-			return &all[i];
+	for (size_t i = 0; i < array_count(&turns->users); i++)
+		if (turns->users.all[i].user == user)
+			return &turns->users.all[i];
 	return NULL;
 }
 
 /* The user who waits and was served least. */
 static struct turns_user *least(const struct turns *turns)
 {
-	size_t n;
-	struct turns_user *all = users(turns, &n), *found = NULL;
+	struct turns_user *all = turns->users.all, *found = NULL;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < array_count(&turns->users); i++)
 		if (all[i].first && (!found || all[i].cost < found->cost))
 			found = &all[i];
 	return found;
@@ -43,14 +33,14 @@ static struct turns_user *least(const struct turns *turns)
 static void turns_forget(struct turns *turns)
 {
 	const struct turns_user *served = least(turns);
-	size_t n, kept = 0;
-	struct turns_user *all = users(turns, &n);
+	struct turns_user *all = turns->users.all;
+	size_t kept = 0;
 	uint64_t cost = served ? served->cost : UINT64_MAX;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < array_count(&turns->users); i++)
 		if (all[i].first || all[i].cost > cost)
 			all[kept++] = all[i];
-	turns->users.size = kept * sizeof(*all);
+	turns->users.buffer.size = kept * sizeof(*all);
 }
 
 int turns_put(struct turns *turns, struct turn *turn, uint32_t user)
@@ -59,7 +49,7 @@ int turns_put(struct turns *turns, struct turn *turn, uint32_t user)
 	struct turns_user *at = turns_find(turns, user);
 	const struct turns_user fresh = {.user = user, .cost = served ? served->cost : 0};
 
-	if (!at && buffer_append(&turns->users, &fresh, sizeof(fresh)))
+	if (!at && array_append(&turns->users, &fresh))
 		return -ENOMEM;
 	at = turns_find(turns, user);
 	/* Who has waited for nothing has saved nothing up. */
@@ -103,8 +93,8 @@ void turns_charge(struct turns *turns, uint32_t user, uint64_t cost)
 
 struct turn *turns_next(const struct turns *turns, const struct turn *last)
 {
-	size_t n, i = 0;
-	const struct turns_user *all = users(turns, &n);
+	const struct turns_user *all = turns->users.all;
+	size_t n = array_count(&turns->users), i = 0;
 
 	if (last && last->next)
 		return last->next;
@@ -118,5 +108,5 @@ struct turn *turns_next(const struct turns *turns, const struct turn *last)
 
 void turns_free(struct turns *turns)
 {
-	buffer_free(&turns->users);
+	buffer_free(&turns->users.buffer);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buffer.h"
+#include "array.h"
 
 /* Part of what waits; its first member. */
 struct turn {
@@ -14,9 +14,11 @@ struct turn {
 	uint32_t user;
 };
 
+struct turns_user;
+
 struct turns {
 	size_t waiting;
-	struct buffer users; /* struct turns_user[] */
+	ARRAY(struct turns_user) users;
 };
 
 /* Appends to what waits for this user. -ENOMEM. */

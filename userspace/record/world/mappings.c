@@ -5,22 +5,17 @@
 #include <string.h>
 
 #include "mappings.h"
-#include "../../util/buffer.h"
+#include "../../util/array.h"
 
 struct mappings {
 	unsigned references;
 	struct mappings_pool *pool;
-	struct buffer table; /* struct mapping[], by address, without overlaps */
+	ARRAY(struct mapping) table; /* by address, without overlaps */
 };
-
-static struct mapping *table(const struct mappings *mappings)
-{
-	return (struct mapping *)(void *)mappings->table.data;
-}
 
 static size_t mappings_count(const struct mappings *mappings)
 {
-	return mappings->table.size / sizeof(struct mapping);
+	return array_count(&mappings->table);
 }
 
 struct mappings *mappings_share(struct mappings *mappings)
@@ -35,7 +30,7 @@ void mappings_release(struct mappings *mappings)
 	if (!mappings || --mappings->references)
 		return;
 	mappings->pool->used -= mappings_count(mappings);
-	buffer_free(&mappings->table);
+	buffer_free(&mappings->table.buffer);
 	free(mappings);
 }
 
@@ -50,8 +45,8 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 			return -ENOMEM;
 		own->references = 1;
 		own->pool = pool;
-		if (old && old->table.size &&
-		    buffer_append(&own->table, old->table.data, old->table.size)) {
+		if (old && old->table.buffer.size &&
+		    buffer_append(&own->table.buffer, old->table.all, old->table.buffer.size)) {
 			free(own);
 			return -ENOMEM;
 		}
@@ -59,7 +54,7 @@ static int make_own(struct mappings **mappings, struct mappings_pool *pool, size
 		mappings_release(old);
 		*mappings = own;
 	}
-	return buffer_reserve(&own->table, extra * sizeof(struct mapping));
+	return buffer_reserve(&own->table.buffer, extra * sizeof(struct mapping));
 }
 
 /* The first mapping that ends after `address`. */
@@ -70,7 +65,7 @@ static size_t first_after(const struct mappings *mappings, uint64_t address)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (table(mappings)[middle].end > address)
+		if (mappings->table.all[middle].end > address)
 			high = middle;
 		else
 			low = middle + 1;
@@ -114,7 +109,7 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	err = make_own(mappings, pool, 2);
 	if (err)
 		return err;
-	all = table(*mappings);
+	all = (*mappings)->table.all;
 	low = first_after(*mappings, mapping->start);
 	for (high = low; high < mappings_count(*mappings) && all[high].start < mapping->end; high++)
 		;
@@ -131,8 +126,8 @@ int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
 	(*mappings)->pool->used -= high - low;
 	memmove(all + low + n, all + high, (mappings_count(*mappings) - high) * sizeof(*all));
 	memcpy(all + low, put, n * sizeof(*all));
-	(*mappings)->table.size += n * sizeof(*all);
-	(*mappings)->table.size -= (high - low) * sizeof(*all);
+	(*mappings)->table.buffer.size += n * sizeof(*all);
+	(*mappings)->table.buffer.size -= (high - low) * sizeof(*all);
 	return 0;
 }
 
@@ -143,26 +138,26 @@ int mappings_forget(struct mappings **mappings, uint64_t time)
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		kept += table(*mappings)[i].time >= time;
+		kept += (*mappings)->table.all[i].time >= time;
 	if (kept == n)
 		return 0;
 	err = make_own(mappings, (*mappings)->pool, 0);
 	if (err)
 		return err;
-	all = table(*mappings);
+	all = (*mappings)->table.all;
 	kept = 0;
 	for (size_t i = 0; i < n; i++)
 		if (all[i].time >= time)
 			all[kept++] = all[i];
 	(*mappings)->pool->used -= n - kept;
-	(*mappings)->table.size = kept * sizeof(*all);
+	(*mappings)->table.buffer.size = kept * sizeof(*all);
 	return 0;
 }
 
 const struct mapping *mappings_all(const struct mappings *mappings, size_t *n)
 {
 	*n = mappings ? mappings_count(mappings) : 0;
-	return mappings ? table(mappings) : NULL;
+	return mappings ? mappings->table.all : NULL;
 }
 
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address)
@@ -172,9 +167,9 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 	if (!mappings)
 		return NULL;
 	i = first_after(mappings, address);
-	if (i == mappings_count(mappings) || table(mappings)[i].start > address)
+	if (i == mappings_count(mappings) || mappings->table.all[i].start > address)
 		return NULL;
-	return &table(mappings)[i];
+	return &mappings->table.all[i];
 }
 
 bool mappings_have(const struct mappings *mappings, const struct mapping *wanted)
