@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../bpf/events.h"
 #include "../../util/id_map.h"
 #include "../model.h"
 #include "arena.h"
