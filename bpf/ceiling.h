@@ -33,6 +33,14 @@ static __always_inline bool ceiling_below(enum ceiling ceiling, uint32_t rate, u
 	return 1;
 }
 
+/* Of each user, per CPU: earliest time of the next record in a ring that is filling up, ns. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_PERCPU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} user_shares SEC(".maps");
+
 /* May this user put a record of `bytes` into a ring that is filling up? In 134 ms a 64th of it per
  * CPU. Global: the verifier checks it once. */
 __noinline int ceiling_user_share(uint64_t ring_bytes, uint64_t bytes, uint64_t now)

@@ -109,10 +109,6 @@ struct {
 	__type(value, struct syscall_total);
 } syscall_totals SEC(".maps");
 
-/* Entries of this table: of all users and of each. The recorder subtracts those that it removes. */
-volatile uint32_t totals_used = 0;
-volatile uint32_t totals_of[TOTALS_OWNERS] = {0};
-
 /* By process; the recorder removes ended processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -180,14 +176,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct ceiling_state);
 } ceilings SEC(".maps");
-
-/* Of each user, per CPU: earliest time of the next record in a ring that is filling up, ns. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_PERCPU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, uint32_t);
-	__type(value, uint64_t);
-} user_shares SEC(".maps");
 
 /* See cost.h. */
 struct {

@@ -25,6 +25,11 @@ const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 
 static const struct syscall_total syscall_total_zero;
 
+/* Entries of syscall_totals: of all users and of each. The recorder subtracts those that it
+ * removes. */
+volatile uint32_t totals_used = 0;
+volatile uint32_t totals_of[TOTALS_OWNERS] = {0};
+
 /* Creates totals, of which a user may have three times what is left to others. */
 __noinline int syscall_total_create(const struct syscall_key *key)
 {
