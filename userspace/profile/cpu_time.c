@@ -25,10 +25,11 @@
 #include "cpu_time.h"
 
 enum {
-	OWN_SAMPLES = 8,       /* minimum for dividing a thread's time among its own samples */
-	TICK_TIMES = 2,        /* maximum weight of a tick while more may follow, in tick_ns */
-	BALANCES_MAX = 4096,   /* threads whose ticks are compared with their CPU time */
-	BALANCE_SAMPLES = 4096 /* length of the comparison */
+	OWN_SAMPLES = 8,        /* minimum for dividing a thread's time among its own samples */
+	TICK_TIMES = 2,         /* maximum weight of a tick while more may follow, in tick_ns */
+	BALANCES_MAX = 4096,    /* threads whose ticks are compared with their CPU time */
+	BALANCE_SAMPLES = 4096, /* length of the comparison */
+	AHEAD_TICKS = 4096      /* whose time may be outstanding when a chunk begins */
 };
 
 #define SECOND_NS 1000000000
@@ -193,7 +194,7 @@ static uint64_t divide_others(struct cpu_sums *sums, uint64_t tick_ns, bool last
 	ns = sums->left > 0 ? (uint64_t)sums->left : 0;
 	most = all.ticks * tick_ns;
 	off = missing(&sums->others, &all, tick_ns);
-	if (off < -1 && !last && sums->left >= 0 && ns < most)
+	if (off < -1 && !last && sums->left > -(int64_t)(AHEAD_TICKS * tick_ns) && ns < most)
 		ns = most;
 	if (off <= 1)
 		most *= TICK_TIMES;
