@@ -90,7 +90,9 @@ shared() { # TICKS
 		"$GCPROF" export -f "$view" --filter function=work_one -o "only.$view.gz"
 	done
 	zcat only.pprof.gz | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export" \
-		profile.proto | awk '/^sample/ {i = 0} /^  value: / && i++ == 4 {sum += $2} END {printf "%.0f\n", sum}' >views
+		profile.proto | awk '/^sample_type/ {types++} /^sample \{/ {i = 0} /^  value: / {sum[i++] += $2}
+			/^  type: / && !(types in type) {type[types] = $2} /^string_table: / {name[n++] = $2}
+			END {for (t in type) if (name[type[t]] == "\"cpu\"") printf "%.0f\n", sum[t - 1]}' >views
 	zcat only.firefox.gz | jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' >>views
 	jq '.functions[] | select(.name == "work_one") | .cpu_total_ns, .cpu_self_ns' only.json >>views
 	ask '.functions[] | select(.name == "work_one").cpu_self_ns' >>views
