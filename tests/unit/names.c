@@ -10,7 +10,7 @@ static struct names_share share = {.total = &used};
 
 static int set(struct names **names, uint64_t number, uint64_t line)
 {
-	const struct name_key key = {NAME_CODE, number};
+	const struct name_key key = {GCPROF_NAME_CODE, number};
 	const struct name name = {"a name", "a file", 6, 6, line};
 
 	return names_set(names, &share, key, &name);
@@ -19,7 +19,7 @@ static int set(struct names **names, uint64_t number, uint64_t line)
 /* The line of a function; 0: it has no name. */
 static uint64_t line_of(const struct names *names, uint64_t number)
 {
-	const struct name_key key = {NAME_CODE, number};
+	const struct name_key key = {GCPROF_NAME_CODE, number};
 	struct name name;
 
 	return names_get(names, key, &name) ? name.line : 0;
