@@ -112,8 +112,7 @@ static void print_streams(const struct diagnosis *diagnosis)
 					    "which takes longer (Linux 6.10: together)";
 
 		if (is_tried(trial, stream))
-			print_row(state->attached ? "ok" : "fails",
-				  stream_name(stream),
+			print_row(state->attached ? "ok" : "fails", stream_name(stream),
 				  state->attached ? how : state->why_not, "");
 	}
 }

@@ -356,11 +356,10 @@ void recording_warn_streams(const struct recording *recording)
 			session_stream(recording->session, (enum stream)stream);
 
 		/* Those not asked for are no surprise; missing probes were reported already. */
-		if (!stream_name(stream) || state->attached ||
-		    stream == STREAM_ALLOC || stream == STREAM_GC || state->why == WHY_UNASKED)
+		if (!stream_name(stream) || state->attached || stream == STREAM_ALLOC ||
+		    stream == STREAM_GC || state->why == WHY_UNASKED)
 			continue;
-		log_warning("stream %s is not recorded: %s", stream_name(stream),
-			    state->why_not);
+		log_warning("stream %s is not recorded: %s", stream_name(stream), state->why_not);
 	}
 }
 

@@ -17,7 +17,7 @@ json_t *json_name(const char *value);            /* NULL: null */
 json_t *json_whole_if(bool known, double value); /* null if unknown */
 /* Takes over a value; of one that is unknown, all figures are null and all lists are empty. */
 json_t *json_if(bool known, json_t *value);
-json_t *json_share(double value);                /* negative: null */
+json_t *json_share(double value); /* negative: null */
 json_t *json_estimate(const struct estimate *estimate, bool known);
 
 /* Passes a value to an object, which owns it; not 0: no memory. */

@@ -84,19 +84,6 @@ struct opener {
 	size_t n_troubles, troubles_read;
 };
 
-struct module_place module_place_of(const struct event_mmap *event, const char *path)
-{
-	return (struct module_place){
-		.path = path,
-		.inode = event->inode,
-		.start = event->address,
-		.end = event->address + event->length,
-		.major = event->major,
-		.minor = event->minor,
-		.pid = event->header.tid,
-	};
-}
-
 int opener_create(bool wakes, struct opener **out)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
@@ -544,15 +531,6 @@ int opener_map(struct opener *opener, const struct code_owner *owner, opener_don
 
 	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", owner->number);
 	return add(opener, LANE_FILES, &order);
-}
-
-struct opener_mapping opener_mapping_of(const struct event_mmap *event)
-{
-	return (struct opener_mapping){.start = event->address,
-				       .offset = event->offset,
-				       .inode = event->inode,
-				       .major = event->major,
-				       .minor = event->minor};
 }
 
 int opener_space(struct opener *opener, const struct opener_space *wanted, opener_done *done,

@@ -40,8 +40,27 @@ struct opener_who {
 };
 
 /* The file of the event; `path` is borrowed. */
-struct opener_mapping opener_mapping_of(const struct event_mmap *event);
-struct module_place module_place_of(const struct event_mmap *event, const char *path);
+static inline struct opener_mapping opener_mapping_of(const struct event_mmap *event)
+{
+	return (struct opener_mapping){.start = event->address,
+				       .offset = event->offset,
+				       .inode = event->inode,
+				       .major = event->major,
+				       .minor = event->minor};
+}
+
+static inline struct module_place module_place_of(const struct event_mmap *event, const char *path)
+{
+	return (struct module_place){
+		.path = path,
+		.inode = event->inode,
+		.start = event->address,
+		.end = event->address + event->length,
+		.major = event->major,
+		.minor = event->minor,
+		.pid = event->header.tid,
+	};
+}
 
 /* The process itself, when main() is called as WORKER_OPENER. Returns its exit status. */
 int opener_main(void);
