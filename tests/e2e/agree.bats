@@ -59,11 +59,10 @@ sql() { # NAME STATEMENT
 	"$GCPROF" query -f csv "$2" "$1.data" | tail -n 1
 }
 
-# Sum of a value of pprof over all samples.
-pprof() { # NAME INDEX
+pprof() { # NAME KIND
 	zcat "$1.pb.gz" | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export" \
-		profile.proto | awk -v want="$2" '/^sample \{/ { i = 0 }
-			/^  value: / { if (i++ == want) sum += $2 } END { printf "%.0f\n", sum }'
+		profile.proto >"$1.decoded"
+	pprof_sum "$1.decoded" "$2"
 }
 
 # What all nodes of the page cost by themselves; MEASURE: cpu 0, alloc 1, gc 2, off-cpu 4, survived 5.
@@ -77,7 +76,7 @@ page() { # NAME MEASURE
 			"$(sql "$name" 'SELECT sum(bytes) FROM samples')" \
 			"$(sql "$name" 'SELECT sum(alloc_self_bytes) FROM functions')" \
 			"$(sql "$name" 'SELECT alloc_bytes FROM recording')" \
-			"$(pprof "$name" 1)" "$(page "$name" 1)" \
+			"$(pprof "$name" alloc_space)" "$(page "$name" 1)" \
 			"$(jq '[.threads[].nativeAllocations // empty | .weight[] | select(. > 0)] | add' "$name.json")"
 		agree "$name: survived" "$(jq '[.functions[].survived_bytes] | add' "$name.report")" "$(page "$name" 5)"
 		agree "$name: lower end" "$(jq .alloc.bytes.low "$name.report")" \
@@ -85,7 +84,7 @@ page() { # NAME MEASURE
 		agree "$name: live" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")" \
 			"$(sql "$name" "SELECT coalesce(sum(bytes), 0) FROM samples WHERE died IS NULL
 				AND (survived = 1 OR kind = 'born old')")" \
-			"$(pprof "$name" 3)" \
+			"$(pprof "$name" inuse_space)" \
 			"$(jq '[.threads[].nativeAllocations // empty | .weight[]] | add' "$name.json")"
 	done
 }
@@ -99,7 +98,7 @@ page() { # NAME MEASURE
 		agree "$name: of functions" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' "$name.report")" \
 			"$(sql "$name" 'SELECT (SELECT sum(ns) FROM ticks) + no_samples_ns FROM recording')" \
 			"$(sql "$name" 'SELECT sum(cpu_self_ns) FROM functions')" \
-			"$(pprof "$name" 4)" "$(page "$name" 0)" \
+			"$(pprof "$name" cpu)" "$(page "$name" 0)" \
 			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' "$name.json")"
 		agree "$name: by timer samples" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns - .cpu.no_samples_ns' "$name.report")" \
 			"$(jq '.cpu.user_ns + .cpu.kernel_ns' "$name.report")" \
@@ -143,16 +142,16 @@ page() { # NAME MEASURE
 		db() {
 			sqlite3 $name.sqlite "$1"
 		}
-		agree "$filter: allocated" "$(jq .alloc.bytes.estimate $name.report)" "$(pprof $name 1)" "$(page $name 1)" \
+		agree "$filter: allocated" "$(jq .alloc.bytes.estimate $name.report)" "$(pprof $name alloc_space)" "$(page $name 1)" \
 			"$(db 'SELECT coalesce(sum(bytes), 0) FROM samples')" "$(lines $name.bytes)" \
 			"$(jq '[.threads[].nativeAllocations // empty | .weight[] | select(. > 0)] | add // 0' $name.json)"
-		agree "$filter: live" "$(jq '[.alloc.types[].live_bytes] | add // 0' $name.report)" "$(pprof $name 3)" \
+		agree "$filter: live" "$(jq '[.alloc.types[].live_bytes] | add // 0' $name.report)" "$(pprof $name inuse_space)" \
 			"$(jq '[.threads[].nativeAllocations // empty | .weight[]] | add // 0' $name.json)"
-		agree "$filter: CPU" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' $name.report)" "$(pprof $name 4)" "$(page $name 0)" \
+		agree "$filter: CPU" "$(jq '.cpu.on_cpu_ns - .cpu.recording_ns' $name.report)" "$(pprof $name cpu)" "$(page $name 0)" \
 			"$(db 'SELECT (SELECT coalesce(sum(ns), 0) FROM ticks) + no_samples_ns FROM recording')" "$(lines $name.folded)" \
 			"$(jq '[.threads[].samples | select(.weightType == "tracing-ms") | .weight[]] | add * 1e6' $name.json)"
 		agree "$filter: collection time caused" "$(jq '[.functions[].gc_self_ns] | add // 0' $name.report)" \
-			"$(pprof $name 5)" "$(page $name 2)" "$(lines $name.gc)"
+			"$(pprof $name gc_time)" "$(page $name 2)" "$(lines $name.gc)"
 		agree "$filter: pauses" "$(jq '.gc.minor.total_ns + .gc.major.total_ns' $name.report)" \
 			"$(db 'SELECT coalesce(sum(pause_ns), 0) FROM (SELECT pause_ns FROM collections UNION ALL SELECT pause_ns FROM collection_sums)')"
 		same "$filter: pauses" "$(db 'SELECT count(*) FROM collections')" \
@@ -173,7 +172,7 @@ page() { # NAME MEASURE
 			"$(sql "$name" 'SELECT sum(pause_ns) FROM (SELECT pause_ns FROM collections
 				UNION ALL SELECT pause_ns FROM collection_sums)')" \
 			"$(sql "$name" 'SELECT sum(gc_self_ns) FROM functions')" \
-			"$(pprof "$name" 5)" "$(page "$name" 2)"
+			"$(pprof "$name" gc_time)" "$(page "$name" 2)"
 		# Those of which only sums are known have no time of their own.
 		[ "$(jq .gc.minor.summed "$name.report")" != 0 ] ||
 			agree "$name: p99" "$(jq .gc.minor.p99_ns "$name.report")" \
@@ -214,7 +213,7 @@ page() { # NAME MEASURE
 	agree "single" "$singles" \
 		"$("$GCPROF" report --json --filter during=wait waits.data | jq '[.waits[].total_ns] | add')"
 	# With those that have no record.
-	agree "all" "$(jq '[.threads[].off_cpu_ns] | add' waits.report)" "$(pprof waits 6)" \
+	agree "all" "$(jq '[.threads[].off_cpu_ns] | add' waits.report)" "$(pprof waits off_cpu)" \
 		"$(jq '[.shared as $s | .meta.categories as $c | .threads[].samples |
 			[.stack, .weight] | transpose[] |
 			select($c[$s.frameTable.category[$s.stackTable.frame[.[0]]]].name == "Idle") | .[1]] |
@@ -245,7 +244,7 @@ page() { # NAME MEASURE
 	"$GCPROF" export -f perfetto -o faults.perfetto faults.data 2>/dev/null
 	protoc --decode=perfetto.protos.Trace --proto_path="$ROOT/userspace/export" perfetto.proto \
 		<faults.perfetto >faults.trace
-	same 'all' "$(pprof faults 7)" "$(jq .faults.recorded faults.report)"
+	same 'all' "$(pprof faults faults)" "$(jq .faults.recorded faults.report)"
 	for sum in "$(jq '.faults | .minor + .major' faults.report)" \
 		"$(sql faults 'SELECT sum(faults) FROM costs')" \
 		"$(sql faults 'SELECT sum(minor_faults + major_faults) FROM threads')" \
@@ -255,7 +254,7 @@ page() { # NAME MEASURE
 		"$(jq '[.threads[].samples | select(.weightType == "samples") | .weight[]] | add' faults.json)" \
 		"$("$GCPROF" export -f folded --by faults -o - faults.data 2>/dev/null |
 			awk '{ sum += $NF } END { print sum }')"; do
-		same 'all' "$sum" "$(pprof faults 7)"
+		same 'all' "$sum" "$(pprof faults faults)"
 	done
 	same 'with reading' "$(jq .faults.recorded_major faults.report)" "$(sql faults 'SELECT sum(major) FROM faults')"
 	[ "$(sql faults 'SELECT sum(minor + major) FROM faults WHERE address IS NULL')" -gt 0 ]

@@ -271,3 +271,13 @@ address() { # PID SYMBOL
 memory() { # PID ADDRESS BYTES
 	dd if="/proc/$1/mem" bs=1 skip="$2" count="$3" status=none iflag=skip_bytes | od -An -v -tx1 | tr -d ' \n'
 }
+
+# Sum of a kind of samples of a profile for pprof that protoc has decoded; 0 if it has none.
+pprof_sum() { # FILE KIND
+	awk -v kind="\"$2\"" 'FNR == 1 { pass++ }
+		pass == 1 && /^sample_type \{/ { getline; types[kinds++] = $2 }
+		pass == 1 && /^string_table: / { texts[n++] = $2 }
+		pass == 2 && /^sample \{/ { i = 0 }
+		pass == 2 && /^  value: / { if (texts[types[i++]] == kind) sum += $2 }
+		END { printf "%.0f\n", sum }' "$1" "$1"
+}

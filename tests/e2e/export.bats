@@ -35,11 +35,6 @@ near() { # WHAT LEFT RIGHT
 	return 1
 }
 
-# The sum of one sample type of a decoded pprof profile.
-pprof_sum() { # FILE INDEX
-	awk -v want="$2" '/^sample \{/ { i = 0 } /^  value: / { if (i++ == want) sum += $2 } END { printf "%.0f\n", sum }' "$1"
-}
-
 folded_sum() { # FILE MEASURE
 	"$GCPROF" export -f folded --by "$2" -o - "$1" | awk '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
@@ -82,7 +77,7 @@ unnoticed() { # ROWS PROFILE
 		wanted=$(jq '.cpu | .on_cpu_ns - .recording_ns' "$name.report")
 		near "$name firefox" "$(jq '[.threads[].samples | select(.weightType == "tracing-ms") |
 			.weight[]] | add * 1e6' "$name.json")" "$wanted"
-		near "$name pprof" "$(pprof_sum "$name.pprof" 4)" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" cpu)" "$wanted"
 		near "$name folded" "$(folded_sum "$name.data" cpu)" "$wanted"
 	done
 }
@@ -117,10 +112,10 @@ graphs() { # NAME
 			.weight[]] | add' "$name.json")" "$wanted"
 		near "$name native" "$(jq '[.threads[].nativeAllocations // empty |
 			.weight[] | select(. > 0)] | add' "$name.json")" "$wanted"
-		near "$name pprof" "$(pprof_sum "$name.pprof" 1)" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" alloc_space)" "$wanted"
 		near "$name folded" "$(folded_sum "$name.data" bytes)" "$wanted"
-		near "$name objects" "$(pprof_sum "$name.pprof" 0)" "$(jq .alloc.objects.estimate "$name.report")"
-		near "$name in use" "$(pprof_sum "$name.pprof" 3)" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")"
+		near "$name objects" "$(pprof_sum "$name.pprof" alloc_objects)" "$(jq .alloc.objects.estimate "$name.report")"
+		near "$name in use" "$(pprof_sum "$name.pprof" inuse_space)" "$(jq '[.alloc.types[].live_bytes] | add' "$name.report")"
 	done
 }
 
@@ -145,7 +140,7 @@ graphs() { # NAME
 		wanted=$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")
 		near "$name pauses" "$(jq '[.threads[].markers.data[] |
 			select(.type == "GcprofCollection") | .pause] | add * 1e6' "$name.json")" "$wanted"
-		near "$name pprof" "$(pprof_sum "$name.pprof" 5)" "$wanted"
+		near "$name pprof" "$(pprof_sum "$name.pprof" gc_time)" "$wanted"
 		near "$name folded" "$(folded_sum "$name.data" gc)" "$wanted"
 	done
 }

@@ -32,7 +32,7 @@ setup_file() {
 	jq -e ". - $helpers == . and (index($churn) and index($pid) and (index($recorder) | not))" pids
 	holds '([.functions[] | select(.alloc_total_bytes > 0).name] | index("churn_round") != null)'
 	holds '[.threads[] | select(.name == "gcbench" and .samples > 0)] | length > 0'
-	holds '[.threads[] | select(.name == "kthreadd")] | length == 1 and .[0].alloc_bytes == 0'
+	holds '[.threads[] | select(.name == "kthreadd")] | length == 1 and .[0].alloc_bytes == null'
 	holds '[.syscalls[] | select(.name == "getsid")][0].count >= 30'
 	holds '.streams.process.lost == 0'
 }

@@ -116,11 +116,11 @@ figures() {
 	jq -r '(.functions[] | ["function", .name, .module, .runtime, .cpu_samples, .cpu_self_ns, .cpu_total_ns,
 			(.alloc_self_bytes, .alloc_total_bytes, .survived_bytes, .alloc_self.low, .alloc_total.high,
 			.gc_self_ns, .gc_ns | . / 100 | round), .syscall_self_ns, .syscall_ns, .off_cpu_self_ns,
-			.off_cpu_ns, (.survived_low * 1000 | round)]),
+			.off_cpu_ns, ((.survived_low // 0) * 1000 | round)]),
 		(.sites[] | ["site", (.functions | join(" < ")), .type, .samples, (.gc_ns, .bytes.low, .bytes.high | . / 100 |
-			round), (.survived_high * 1000 | round)]),
+			round), ((.survived_high // 0) * 1000 | round)]),
 		(.syscalls[] | ["call", .name, .count, .errors, .total_ns, .max_ns, .in_gc_ns]) |
-			map(. // "") | @tsv' "$1" | LC_ALL=C sort
+			map(. // 0) | @tsv' "$1" | LC_ALL=C sort
 }
 
 # Equal except for rounding.

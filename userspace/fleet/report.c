@@ -221,11 +221,12 @@ static void put_survived(json_t *row, const char *known, const char *survived, c
 	const struct share share = {number(row, known), number(row, survived),
 				    number(row, variance)};
 	struct estimate estimate = share_estimate(&share);
+	bool is_known = estimate.value >= 0;
 
-	json_object_set_new(row, "survived",
-			    estimate.value >= 0 ? json_real(estimate.value) : json_null());
-	json_object_set_new(row, "survived_low", json_real(estimate.low));
-	json_object_set_new(row, "survived_high", json_real(estimate.high));
+	json_object_set_new(row, "survived", is_known ? json_real(estimate.value) : json_null());
+	json_object_set_new(row, "survived_low", is_known ? json_real(estimate.low) : json_null());
+	json_object_set_new(row, "survived_high",
+			    is_known ? json_real(estimate.high) : json_null());
 }
 
 static void finish_function(json_t *row)

@@ -283,7 +283,7 @@ static inline bool model_selects_nothing(const struct model *model)
 {
 	return model->filter && !model->cpu.samples && !model->alloc.samples &&
 	       !model_gc_count(&model->gc) && !model->syscall_count && !model->wait_ns &&
-	       !model->faults.recorded;
+	       !model->faults.recorded && !model->heap.n_rows;
 }
 
 /* Whether system calls were made of which none was seen: their number is unknown, not 0. */
