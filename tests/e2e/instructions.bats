@@ -49,8 +49,8 @@ paths() {
 	cat <<-'END'
 		sample_path samples_one_by_one 20000 268
 		sample_path samples_in_batches 20000 2365
-		store_path timer_samples_are_stored 5000 1980
-		store_path system_calls_are_stored 5000 1395
+		store_path timer_samples_are_stored 5000 2195
+		store_path system_calls_are_stored 5000 1587
 	END
 }
 

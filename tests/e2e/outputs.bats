@@ -6,7 +6,7 @@
 load common
 
 USER_ID=12345
-FORMATS='firefox html pprof folded json perfetto sqlite'
+FORMATS='firefox html pprof folded perfetto sqlite'
 
 setup_file() {
 	[ "$(id -u)" != 0 ] ||
@@ -66,7 +66,7 @@ failing() {
 		echo "profile|$GCPROF export -f $format -o \$out profile"
 	done
 	echo "html|$GCPROF export -f firefox -o \$out profile"
-	echo "json|$GCPROF export -f html -o \$out profile"
+	echo "folded|$GCPROF export -f html -o \$out profile"
 	echo "folded|$GCPROF export -f folded -o \$out --from http://127.0.0.1:1"
 	echo "folded|$GCPROF export -f folded -o \$out --from http://127.0.0.1:1 --where what=1"
 	for input in missing empty junk folder cut.vmprof; do
@@ -75,14 +75,14 @@ failing() {
 	echo "profile|as_user $GCPROF import -o \$out vmprof secret"
 	echo "profile|$GCPROF import --what -o \$out vmprof vmprof"
 	echo "profile|$GCPROF import --pypylog missing -o \$out vmprof vmprof"
-	echo "json|$GCPROF import -o \$out vmprof vmprof"
+	echo "folded|$GCPROF import -o \$out vmprof vmprof"
 	for input in missing junk folder 'profile profile' ''; do
 		echo "profile|$GCPROF merge -o \$out $input"
 	done
 	echo "profile|as_user $GCPROF merge -o \$out secret"
 	echo "profile|$GCPROF merge --what -o \$out profile"
 	echo "profile|$GCPROF merge -o \$out \$out"
-	echo "json|$GCPROF merge -o \$out profile"
+	echo "folded|$GCPROF merge -o \$out profile"
 	for input in missing ./missing ./junk ./script ./binary ./folder; do
 		echo "profile|$GCPROF record -o \$out -- $input"
 	done
@@ -95,7 +95,7 @@ failing() {
 	echo "profile|$GCPROF record --keep 10s --when what -o \$out -- /bin/true"
 	echo "profile|unshare -Ur $GCPROF record -o \$out -- /bin/true"
 	echo "profile|unshare -Ur $GCPROF record --duration 10ms -p \$\$ -o \$out"
-	echo "json|$GCPROF record -o \$out -- /bin/true"
+	echo "folded|$GCPROF record -o \$out -- /bin/true"
 }
 
 # Runs a command that fails; the test fails unless the earlier output is as it was, and nothing beside it.

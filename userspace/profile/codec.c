@@ -77,10 +77,10 @@ static int measure(const struct record *record, const struct record_info *info, 
 	return 0;
 }
 
-static uint8_t *encode_field(struct codec *codec, const struct record *record, size_t i,
-			     uint8_t *at)
+static uint8_t *encode_field(struct codec *codec, const struct record *record,
+			     const struct field_info *fields, size_t i, uint8_t *at)
 {
-	const struct field_info *fields = record_info(record->kind)->fields, *field = &fields[i];
+	const struct field_info *field = &fields[i];
 	uint64_t *previous = &codec->previous[record->kind][i];
 	struct bytes bytes;
 	uint64_t value;
@@ -125,7 +125,7 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
 	payload = varint_put(start, record->kind) + 1;
 	at = payload;
 	for (size_t i = 0; i < n; i++)
-		at = encode_field(codec, record, i, at);
+		at = encode_field(codec, record, info->fields, i, at);
 	size = (size_t)(at - payload);
 	if (size < 0x80) {
 		payload[-1] = (uint8_t)size;
@@ -142,10 +142,9 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
 }
 
 /* The value of a number field as it is stored, made absolute. */
-static uint64_t resolve(struct codec *codec, const struct record *record, size_t i, uint64_t raw)
+static uint64_t resolve(struct codec *codec, const struct record *record,
+			const struct field_info *fields, size_t i, uint64_t raw)
 {
-	const struct field_info *fields = record_info(record->kind)->fields;
-
 	switch (fields[i].kind) {
 	case FIELD_INT:
 		return zigzag_unfold(raw);
@@ -182,7 +181,8 @@ int codec_decode(struct codec *codec, unsigned code, struct cursor payload, stru
 				return -EBADMSG;
 			*(struct bytes *)(void *)to = (struct bytes){(const char *)data, value};
 		} else {
-			*(uint64_t *)(void *)to = there ? resolve(codec, record, i, value) : 0;
+			*(uint64_t *)(void *)to =
+				there ? resolve(codec, record, info->fields, i, value) : 0;
 		}
 	}
 	return 0;

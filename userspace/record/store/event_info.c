@@ -2,14 +2,13 @@
 /* event_info.c: the tables that describe every event and its fields, made from events.def. */
 #include "event_info.h"
 
-#include <string.h>
-
 #define MEMBER(event, member) (((const struct event_##event *)0)->member)
 #define OFFSET_IN(event, to)  offsetof(struct record, event.to)
 #define WHERE(event, member)  offsetof(struct event_##event, member), sizeof(MEMBER(event, member))
 
-#define PLAIN(event, member)            {#member, CONVERT_NOT, WHERE(event, member), 0},
-#define BECOMES(how, event, member, to) {#member, how, WHERE(event, member), OFFSET_IN(event, to)},
+#define PLAIN(event, member)            {#member, WHERE(event, member), 0, CONVERT_NOT},
+#define BECOMES(how, event, member, to) {#member, WHERE(event, member), OFFSET_IN(event, to), how},
+#define STAYS(event, member, to)        BECOMES(sizeof(MEMBER(event, member)), event, member, to)
 
 /* fields_alloc[], fields_fate[] ... */
 #define EVENT(code, name, stream, record, stored, traits, doc) \
@@ -17,11 +16,11 @@
 #define FIELD(event, type, field)        PLAIN(event, field)
 #define ARRAY(event, type, field, count) PLAIN(event, field)
 #define ENTRIES(event, type, field) \
-	{#field, CONVERT_NOT, offsetof(struct event_##event, field), 0, 0},
-#define SAME(event, type, field)     BECOMES(CONVERT_SAME, event, field, field)
-#define AS(event, type, field, to)   BECOMES(CONVERT_SAME, event, field, to)
-#define PART(event, member, to)      BECOMES(CONVERT_SAME, event, member, to)
-#define GIVEN(event, what, to)       {#what, CONVERT_##what, 0, 0, OFFSET_IN(event, to)},
+	{#field, offsetof(struct event_##event, field), 0, 0, CONVERT_NOT},
+#define SAME(event, type, field)     STAYS(event, field, field)
+#define AS(event, type, field, to)   STAYS(event, field, to)
+#define PART(event, member, to)      STAYS(event, member, to)
+#define GIVEN(event, what, to)       {#what, 0, 0, OFFSET_IN(event, to), CONVERT_##what},
 #define SPAN(event, field, to)       BECOMES(CONVERT_SPAN, event, field, to)
 #define HEAP(event, field)           BECOMES(CONVERT_HEAP, event, field, field)
 #define GC_NAME(event, type, field)  BECOMES(CONVERT_GC_NAME, event, field, field)
@@ -46,16 +45,6 @@ static const struct event_info infos[] = {
 const struct event_info *event_info(unsigned code)
 {
 	return code < sizeof(infos) / sizeof(infos[0]) && infos[code].name ? &infos[code] : NULL;
-}
-
-uint64_t event_number(const struct event_header *event, const struct event_field *field)
-{
-	uint64_t value = 0;
-
-	/* The least significant byte is the first. */
-	memcpy(&value, (const char *)event + field->offset,
-	       field->size < sizeof(value) ? field->size : sizeof(value));
-	return value;
 }
 
 const struct event_native *event_frames(const struct event_header *event, size_t size)

@@ -11,7 +11,11 @@
 /* How a field becomes one of the record. */
 enum event_conversion {
 	CONVERT_NOT,
-	CONVERT_SAME,
+	/* A number, by its size. */
+	CONVERT_SAME_1 = sizeof(uint8_t),
+	CONVERT_SAME_2 = sizeof(uint16_t),
+	CONVERT_SAME_4 = sizeof(uint32_t),
+	CONVERT_SAME_8 = sizeof(uint64_t),
 	CONVERT_SPAN,
 	CONVERT_HEAP,
 	CONVERT_GC_NAME,
@@ -24,10 +28,10 @@ enum event_conversion {
 };
 
 struct event_field {
-	const char *name; /* of the field, or of a member of it */
-	enum event_conversion how;
-	size_t offset, size; /* in the event */
-	size_t to;           /* offset in struct record */
+	const char *name;      /* of the field, or of a member of it */
+	uint16_t offset, size; /* in the event */
+	uint16_t to;           /* offset in struct record */
+	uint8_t how;           /* enum event_conversion */
 };
 
 struct event_info {
@@ -43,8 +47,25 @@ struct event_info {
 /* NULL for an unknown code. */
 const struct event_info *event_info(unsigned code);
 
-/* The number in a field of an event. */
-uint64_t event_number(const struct event_header *event, const struct event_field *field);
+/* The number in a field of an event. Fields are aligned. */
+static inline uint64_t event_number(const struct event_header *event,
+				    const struct event_field *field)
+{
+	const void *at = (const char *)event + field->offset;
+
+	switch (field->size) {
+	case sizeof(uint64_t):
+		return *(const uint64_t *)at;
+	case sizeof(uint32_t):
+		return *(const uint32_t *)at;
+	case sizeof(uint16_t):
+		return *(const uint16_t *)at;
+	case sizeof(uint8_t):
+		return *(const uint8_t *)at;
+	default:
+		return 0;
+	}
+}
 
 /* The native frames of an event that should get names at once, behind its texts and the frames of
  * the kernel. NULL: it has none within its size. */

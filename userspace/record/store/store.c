@@ -183,7 +183,7 @@ static int identify(struct store *store, struct incoming *in)
 	in->process = identify_process(store, header);
 	if (!in->process)
 		return -ENOMEM;
-	if (event_info(header->code)->traits & TRAIT_PROCESS)
+	if (in->info->traits & TRAIT_PROCESS)
 		return 0;
 	if (header->code == EVENT_task)
 		in->thread = processes_thread_begins(
@@ -210,10 +210,13 @@ bool store_is_auxiliary(const struct event_header *event)
 /* Counts the event as stored, or as dropped because of `err`. */
 static int count(struct store *store, const struct event_header *event, int err)
 {
+	const struct event_info *info;
+
 	switch (err) {
 	case 0:
-		if (!store_is_auxiliary(event))
-			store->counts[event_info(event->code)->stream] += store_events_in(event);
+		info = event_info(event->code);
+		if (!(info->traits & TRAIT_SERVES))
+			store->counts[info->stream] += store_events_in(event);
 		store->sampled += event->code == EVENT_alloc;
 		store->collections += event->code == EVENT_gc_end;
 		return 0;
@@ -290,14 +293,14 @@ static int is_left_out(struct store *store, const struct incoming *in)
 		collection.cycle = end->cycle;
 		return map_remove(store->left_out, &collection);
 	default:
-		return paused && event_info(in->header->code)->traits & TRAIT_PAUSES;
+		return paused && in->info->traits & TRAIT_PAUSES;
 	}
 }
 
 int store_event(struct store *store, const struct event_header *event)
 {
 	const struct event_info *info = event_info(event->code);
-	struct incoming in = {.header = event};
+	struct incoming in = {.info = info, .header = event};
 	int err;
 
 	if (event->size < sizeof(*event) || !info || !functions[event->code] ||

@@ -56,6 +56,7 @@ struct store {
 
 /* An event on its way to the profile. */
 struct incoming {
+	const struct event_info *info; /* of `header` */
 	const struct event_header *header;
 	struct process *process;
 	uint64_t thread;   /* id */
