@@ -213,6 +213,14 @@ static void set_problem(struct attach *attach, int err, uint32_t pid, struct att
 		out->file->refused = true;
 }
 
+/* The process has the file, but no thread any more; or it was forked, and something was in the way
+ * for too long. A fork that it made meanwhile may be reported later. */
+static bool is_lost(const struct attach_result *result)
+{
+	return result->sites == -ESRCH || result->sites == -ECHILD ||
+	       (result->sites == -EBUSY && !result->file);
+}
+
 /* False: there is none, or not yet. */
 static bool set_result(struct attach *attach, int err, const struct attacher_answer *said,
 		       struct attach_result *out)
@@ -232,7 +240,9 @@ static bool set_result(struct attach *attach, int err, const struct attacher_ans
 		set_problem(attach, err, said->pid, out);
 	else if (wanted)
 		set_done(attach, out);
-	if (err)
+	if (wanted && is_lost(out))
+		probe_links_lose(attach->links, attach->current);
+	else if (err)
 		probe_links_fail(attach->links, attach->current);
 	else
 		probe_links_hold(attach->links, attach->current, clock_now());

@@ -128,7 +128,7 @@ static void leave(struct attach *attach, uint32_t first)
 	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++) {
 		enum link_state state = link_at(attach, i)->state;
 
-		if ((state == LINK_WAITS || state == LINK_HOLDS) &&
+		if ((state == LINK_WAITS || state == LINK_HOLDS || state == LINK_LOST) &&
 		    link_at(attach, i)->first == first)
 			probe_links_end(attach->links, i);
 	}

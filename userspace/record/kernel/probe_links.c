@@ -206,10 +206,20 @@ void probe_links_fail(struct probe_links *links, uint32_t number)
 	release(links, number);
 }
 
+void probe_links_lose(struct probe_links *links, uint32_t number)
+{
+	let_go(&links->all[number]);
+	links->all[number].state = LINK_LOST;
+}
+
 void probe_links_end(struct probe_links *links, uint32_t number)
 {
 	struct probe_link *link = &links->all[number];
 
+	if (link->state == LINK_LOST) {
+		release(links, number);
+		return;
+	}
 	if (link->state == LINK_HOLDS)
 		links->ending[links->n_ending++] = number;
 	link->state = LINK_ENDS;

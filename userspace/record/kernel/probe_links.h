@@ -16,6 +16,7 @@ enum link_state {
 	LINK_WAITS, /* to be attached */
 	LINK_HOLDS, /* attached */
 	LINK_ENDS,  /* to be removed, or forgotten if it still waited */
+	LINK_LOST,  /* its process was gone: children that it made before have the file, too */
 };
 
 struct file;
@@ -65,10 +66,12 @@ uint32_t probe_links_next(struct probe_links *links, uint64_t now);
 /* Do any wait? */
 bool probe_links_wait(const struct probe_links *links);
 
-/* The one that was taken: it waits again, until `ns`; it holds; or it failed. */
+/* The one that was taken: it waits again, until `ns`; it holds; it failed, and is forgotten; or it
+ * was lost, and is kept until it ends. */
 void probe_links_retry(struct probe_links *links, uint32_t number, uint64_t ns);
 void probe_links_hold(struct probe_links *links, uint32_t number, uint64_t now);
 void probe_links_fail(struct probe_links *links, uint32_t number);
+void probe_links_lose(struct probe_links *links, uint32_t number);
 
 /* A link that waits, holds or is taken is not needed any more. */
 void probe_links_end(struct probe_links *links, uint32_t number);
