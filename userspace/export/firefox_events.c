@@ -35,16 +35,28 @@ static uint64_t process_of(const struct world *world, uint64_t thread)
 	return tasks_find_thread(&world->tasks, thread)->process;
 }
 
-static int take_cpu(struct firefox *firefox, const struct record_cpu *record)
+static struct ff_process *known_process(struct firefox *firefox, uint64_t process)
+{
+	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
+			  sizeof(*firefox->processes)) < 0)
+		return NULL;
+	return &firefox->processes[process];
+}
+
+static int take_cpu(struct firefox *firefox, const struct world *world,
+		    const struct record_cpu *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
+	struct ff_process *process = known_process(firefox, process_of(world, record->thread));
 	struct cpu_row row = {record->time, record->stack, record->ns};
 
-	if (!thread)
+	if (!thread || !process)
 		return -ENOMEM;
 	/* Exiting goes on after the exit was recorded. */
 	if (thread->unregistered && thread->unregistered < record->time)
 		thread->unregistered = record->time;
+	if (process->ended && process->ended < record->time)
+		process->ended = record->time;
 	firefox->n_cpu++;
 	return spool_append(firefox->spool, &thread->cpu, &row, sizeof(row));
 }
@@ -76,7 +88,7 @@ static int end_cpu(struct firefox *firefox)
 			.ns = (uint64_t)((double)ns / sum * left),
 		};
 
-		err = rest.ns ? take_cpu(firefox, &rest) : 0;
+		err = rest.ns ? take_cpu(firefox, world, &rest) : 0;
 	}
 	return err;
 }
@@ -114,14 +126,6 @@ static int take_wait(struct firefox *firefox, const struct world *world,
 		return -ENOMEM;
 	firefox->n_waits++;
 	return spool_append(firefox->spool, &thread->waits, &row, sizeof(row));
-}
-
-static struct ff_process *known_process(struct firefox *firefox, uint64_t process)
-{
-	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
-			  sizeof(*firefox->processes)) < 0)
-		return NULL;
-	return &firefox->processes[process];
 }
 
 static int take_fault(struct firefox *firefox, const struct world *world,
@@ -544,7 +548,7 @@ int firefox_record(struct model_observer *observer, const struct world *world,
 
 	switch (record->kind) {
 	case RECORD_cpu:
-		return take_cpu(firefox, &record->cpu);
+		return take_cpu(firefox, world, &record->cpu);
 	case RECORD_wait:
 		return take_wait(firefox, world, &record->wait);
 	case RECORD_fault:
