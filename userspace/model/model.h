@@ -278,14 +278,6 @@ struct model {
 	struct arena *arena; /* private; owns the strings */
 };
 
-/* Whether a filter selects nothing that was recorded. */
-static inline bool model_selects_nothing(const struct model *model)
-{
-	return model->filter && !model->cpu.samples && !model->alloc.samples &&
-	       !model_gc_count(&model->gc) && !model->syscall_count && !model->wait_ns &&
-	       !model->faults.recorded && !model->heap.n_rows;
-}
-
 /* Whether system calls were made of which none was seen: their number is unknown, not 0. */
 static inline bool model_calls_unknown(const struct model *model)
 {
@@ -293,6 +285,14 @@ static inline bool model_calls_unknown(const struct model *model)
 		return false;
 	return model->calls_left_out > 0 ||
 	       (model->tracing.gaps && (!model->filter || model->calls_untraced));
+}
+
+/* Whether a filter selects nothing that was recorded. */
+static inline bool model_selects_nothing(const struct model *model)
+{
+	return model->filter && !model->cpu.samples && !model->alloc.samples &&
+	       !model_gc_count(&model->gc) && !model->syscall_count && !model->wait_ns &&
+	       !model->faults.recorded && !model->heap.n_rows && model->calls_left_out <= 0;
 }
 
 /* NULL is allowed. */
