@@ -292,7 +292,7 @@ static inline bool model_selects_nothing(const struct model *model)
 {
 	return model->filter && !model->cpu.samples && !model->alloc.samples &&
 	       !model_gc_count(&model->gc) && !model->syscall_count && !model->wait_ns &&
-	       !model->faults.recorded && !model->heap.n_rows && model->calls_left_out <= 0;
+	       !model->faults.recorded && !model->heap.n_rows;
 }
 
 /* NULL is allowed. */

@@ -90,14 +90,16 @@ static const struct {
 	{0, true, section_losses},
 };
 
-/* `nothing` is selected: its tables would be zeros. */
-static bool is_wanted(size_t i, const struct report_options *options, bool nothing)
+/* Where nothing is selected, tables would be zeros. */
+static bool is_wanted(size_t i, const struct report_options *options, const struct model *model)
 {
 	/* A requested part is still preceded by the head. */
-	bool head = parts[i].print == section_head;
+	bool head = parts[i].print == section_head, nothing = model_selects_nothing(model);
 
+	/* How many calls are selected may be unknown, which that section says. */
 	if (nothing)
-		return head && !options->bare;
+		return (head && !options->bare) ||
+		       (parts[i].print == section_syscalls && model->calls_left_out > 0);
 	if (options->parts)
 		return parts[i].part & options->parts || (head && !options->bare);
 	return parts[i].usual;
@@ -115,7 +117,6 @@ int report_text(const struct model *model, const struct report_options *options,
 		.sort = options->sort,
 		.histogram = options->histogram,
 	};
-	bool nothing = model_selects_nothing(model);
 	int error = 0;
 
 	if (page.width < REPORT_WIDTH_MIN)
@@ -123,7 +124,7 @@ int report_text(const struct model *model, const struct report_options *options,
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
-		if (is_wanted(i, options, nothing))
+		if (is_wanted(i, options, model))
 			error = parts[i].print(&section);
 	return error;
 }
