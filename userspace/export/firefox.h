@@ -284,4 +284,13 @@ static inline uint64_t firefox_time(const struct firefox *firefox, uint64_t time
 	return time - run->start < run->duration ? time - run->start : run->duration;
 }
 
+/* Valid until the next call; NULL: no memory. */
+static inline struct ff_process *firefox_process(struct firefox *firefox, uint64_t process)
+{
+	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
+			  sizeof(*firefox->processes)) < 0)
+		return NULL;
+	return &firefox->processes[process];
+}
+
 #endif

@@ -35,19 +35,11 @@ static uint64_t process_of(const struct world *world, uint64_t thread)
 	return tasks_find_thread(&world->tasks, thread)->process;
 }
 
-static struct ff_process *known_process(struct firefox *firefox, uint64_t process)
-{
-	if (array_reserve(&firefox->processes, &firefox->processes_capacity, process,
-			  sizeof(*firefox->processes)) < 0)
-		return NULL;
-	return &firefox->processes[process];
-}
-
 static int take_cpu(struct firefox *firefox, const struct world *world,
 		    const struct record_cpu *record)
 {
 	struct ff_thread *thread = thread_of(firefox, record->thread);
-	struct ff_process *process = known_process(firefox, process_of(world, record->thread));
+	struct ff_process *process = firefox_process(firefox, process_of(world, record->thread));
 	struct cpu_row row = {record->time, record->stack, record->ns};
 
 	if (!thread || !process)
@@ -131,7 +123,7 @@ static int take_wait(struct firefox *firefox, const struct world *world,
 static int take_fault(struct firefox *firefox, const struct world *world,
 		      const struct record_fault *record)
 {
-	struct ff_process *process = known_process(firefox, process_of(world, record->thread));
+	struct ff_process *process = firefox_process(firefox, process_of(world, record->thread));
 	struct fault_row row = {record->time, record->stack, record->minor + record->major};
 
 	if (!process)
@@ -198,7 +190,7 @@ static int take_alloc(struct firefox *firefox, const struct world *world, const 
 	const struct record_alloc *record = &event->record->alloc;
 	uint64_t process_id = process_of(world, record->thread);
 	struct ff_thread *thread = thread_of(firefox, record->thread);
-	struct ff_process *process = known_process(firefox, process_id);
+	struct ff_process *process = firefox_process(firefox, process_id);
 	struct combo combo = {(uint32_t)record->stack, 0};
 	double bytes = (double)record->size / sample_probability(record->size, record->period);
 	int64_t number;
@@ -358,7 +350,7 @@ static int take_gc_end(struct firefox *firefox, const struct world *world,
 				 .end = *record,
 				 .process = process_of(world, record->thread)};
 	mark->end.thread = mark->closed.thread;
-	if (!known_process(firefox, mark->process))
+	if (!firefox_process(firefox, mark->process))
 		return -ENOMEM;
 	return add_causes(firefox, mark);
 }
@@ -410,7 +402,7 @@ static int take_phase(struct firefox *firefox, const struct world *world,
  */
 static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *record)
 {
-	struct ff_process *process = known_process(firefox, record->process);
+	struct ff_process *process = firefox_process(firefox, record->process);
 	struct mark mark = {.kind = MARK_CYCLE,
 			    .start = record->time - record->span,
 			    .end = record->time,
@@ -528,7 +520,7 @@ static int take_life(struct firefox *firefox, const struct world *world,
 	if (!tasks_find_thread(&world->tasks, id))
 		return 0;
 	thread = thread_of(firefox, id);
-	process = known_process(firefox, process_of(world, id));
+	process = firefox_process(firefox, process_of(world, id));
 	if (!thread || !process)
 		return -ENOMEM;
 	if (!begins && record->exit.last)
