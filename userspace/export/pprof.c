@@ -33,7 +33,7 @@ static const struct {
 
 static bool is_known(const struct model *model, int value)
 {
-	return !(values[value].needs & ~model->recorded);
+	return model_has(model, values[value].needs);
 }
 
 /* --- collecting ---------------------------------------------------------------------- */

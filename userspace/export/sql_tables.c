@@ -117,9 +117,9 @@ static int put_recording(struct sql *sql, const struct world *world)
 	const struct model *model = world->model;
 	const struct model_run *run = &model->run;
 	const struct model_alloc *alloc = &model->alloc;
-	bool alloc_known = !(NEEDS_ALLOC & ~model->recorded);
-	bool cpu_known = !(NEEDS_CPU & ~model->recorded);
-	bool gc_known = !(NEEDS_GC & ~model->recorded);
+	bool alloc_known = model_has(model, NEEDS_ALLOC);
+	bool cpu_known = model_has(model, NEEDS_CPU);
+	bool gc_known = model_has(model, NEEDS_GC);
 	struct row_recording row = {
 		.id = integer(1),
 		.file = text(model->file),

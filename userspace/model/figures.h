@@ -76,6 +76,12 @@ struct figure_table {
 extern const struct figure figure_list[N_FIGURES];
 extern const struct figure_table figure_tables[ROWS_END];
 
+/* Were all these streams recorded? */
+static inline bool model_has(const struct model *model, uint32_t needs)
+{
+	return !(needs & ~model->recorded);
+}
+
 /* A figure of a row, borrowed from it. */
 struct figure_value {
 	bool known;

@@ -86,14 +86,6 @@ int diff_add(struct diff_table *table, const char *name, enum diff_unit unit,
 	return 0;
 }
 
-static bool recorded(const struct model *model, const char *name)
-{
-	for (size_t i = 0; i < model->n_streams; i++)
-		if (strcmp(model->streams[i].name, name) == 0)
-			return model->streams[i].attached;
-	return false;
-}
-
 const struct model *diff_only_in(const struct diff *diff, unsigned stream)
 {
 	uint32_t bit = UINT32_C(1) << stream;
@@ -167,13 +159,13 @@ static int make_totals(struct diff *diff)
 	int error = 0;
 
 	EXACT("wall time", DIFF_TIME, run.wall);
-	if (recorded(a, "cpu") && recorded(b, "cpu")) {
+	if (model_has(a, NEEDS_CPU) && model_has(b, NEEDS_CPU)) {
 		TOTAL("CPU time", DIFF_TIME, cpu_time(a), cpu_time(b));
-		if (recorded(a, "gc") && recorded(b, "gc"))
+		if (model_has(a, NEEDS_GC) && model_has(b, NEEDS_GC))
 			TOTAL("CPU time in collections", DIFF_TIME,
 			      ticks((double)a->cpu.in_gc_ns, a), ticks((double)b->cpu.in_gc_ns, b));
 	}
-	if (recorded(a, "gc") && recorded(b, "gc")) {
+	if (model_has(a, NEEDS_GC) && model_has(b, NEEDS_GC)) {
 		TOTAL("pauses, minor", DIFF_TIME,
 		      total_of((double)a->gc.minor.total_ns, a->gc.minor.squares),
 		      total_of((double)b->gc.minor.total_ns, b->gc.minor.squares));
@@ -187,13 +179,13 @@ static int make_totals(struct diff *diff)
 		EXACT("promoted", DIFF_BYTES, gc.promoted_bytes);
 		EXACT("peak heap", DIFF_BYTES, gc.heap_peak_bytes);
 	}
-	if (recorded(a, "alloc") && recorded(b, "alloc")) {
+	if (model_has(a, NEEDS_ALLOC) && model_has(b, NEEDS_ALLOC)) {
 		TOTAL("allocated", DIFF_BYTES, a->alloc.bytes, b->alloc.bytes);
 		TOTAL("objects", DIFF_COUNT, a->alloc.objects, b->alloc.objects);
 		TOTAL("promoted, then died", DIFF_BYTES, part_of(premature_bytes(a), &a->alloc),
 		      part_of(premature_bytes(b), &b->alloc));
 	}
-	if (recorded(a, "syscall") && recorded(b, "syscall")) {
+	if (model_has(a, NEEDS_SYSCALL) && model_has(b, NEEDS_SYSCALL)) {
 		TOTAL("system calls", DIFF_COUNT, calls_of(a), calls_of(b));
 		TOTAL("time in system calls", DIFF_TIME, calls_time_of(a), calls_time_of(b));
 	}
@@ -371,13 +363,13 @@ static int join(struct diff_table *table, enum diff_unit unit, const struct figu
 }
 
 static int make_table(const struct diff *diff, struct diff_table *table, enum diff_unit unit,
-		      const char *stream, gather_fn *gather, const struct estimate missing[2])
+		      uint32_t needs, gather_fn *gather, const struct estimate missing[2])
 {
 	struct figures sides[2] = {{.index = map_create(MAP_STRING_KEYS)},
 				   {.index = map_create(MAP_STRING_KEYS)}};
 	int error = sides[0].index && sides[1].index ? 0 : -ENOMEM;
 
-	if (recorded(diff->before, stream) && recorded(diff->after, stream)) {
+	if (model_has(diff->before, needs) && model_has(diff->after, needs)) {
 		if (!error)
 			error = gather(diff->before, table, &sides[0]);
 		if (!error)
@@ -402,14 +394,16 @@ int diff_make(const struct model *before, const struct model *after, struct diff
 	*diff = (struct diff){.before = before, .after = after};
 	error = make_totals(diff);
 	if (!error)
-		error = make_table(diff, &diff->functions, DIFF_TIME, "cpu", gather_functions,
+		error = make_table(diff, &diff->functions, DIFF_TIME, NEEDS_CPU, gather_functions,
 				   no_ticks);
 	if (!error)
-		error = make_table(diff, &diff->types, DIFF_BYTES, "alloc", gather_types, no_bytes);
+		error = make_table(diff, &diff->types, DIFF_BYTES, NEEDS_ALLOC, gather_types,
+				   no_bytes);
 	if (!error)
-		error = make_table(diff, &diff->sites, DIFF_TIME, "alloc", gather_sites, nothing);
+		error = make_table(diff, &diff->sites, DIFF_TIME, NEEDS_ALLOC, gather_sites,
+				   nothing);
 	if (!error && !model_calls_unknown(before) && !model_calls_unknown(after))
-		error = make_table(diff, &diff->syscalls, DIFF_TIME, "syscall", gather_syscalls,
+		error = make_table(diff, &diff->syscalls, DIFF_TIME, NEEDS_SYSCALL, gather_syscalls,
 				   nothing);
 	return error;
 }

@@ -10,11 +10,6 @@
 #include "json_values.h"
 #include "report.h"
 
-static bool recorded(const struct model *model, uint32_t needs)
-{
-	return !(needs & ~model->recorded);
-}
-
 static json_t *streams(const struct model *model)
 {
 	json_t *object = json_object();
@@ -53,7 +48,7 @@ static void thread_waits(json_t *object, const void *row)
 static json_t *alloc(const struct model *model, size_t top)
 {
 	const struct model_alloc *alloc = &model->alloc;
-	bool known = recorded(model, NEEDS_ALLOC);
+	bool known = model_has(model, NEEDS_ALLOC);
 	json_t *object = json_object();
 
 	json_put(object, "samples", json_if(known, json_count(alloc->samples)));
@@ -122,13 +117,13 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "areas", json_rows(model, ROWS_heap_area, SIZE_MAX, NULL));
 	json_put(object, "utilisation", json_utilisation(gc));
 	json_put(object, "any_ns", json_count(gc->any_ns));
-	return json_if(recorded(model, NEEDS_GC), object);
+	return json_if(model_has(model, NEEDS_GC), object);
 }
 
 static json_t *cpu(const struct model *model)
 {
 	const struct model_cpu *cpu = &model->cpu;
-	bool known = recorded(model, NEEDS_CPU) && model->run.frequency;
+	bool known = model_has(model, NEEDS_CPU) && model->run.frequency;
 	json_t *object = json_object();
 
 	json_put(object, "samples", json_if(known, json_count(cpu->samples)));

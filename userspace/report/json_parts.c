@@ -65,10 +65,10 @@ static json_t *window(const struct model *model, size_t i)
 	json_t *row = json_object();
 
 	json_put(row, "time_ns", json_count(model->timeline->step_ns * i));
-	json_put(row, "alloc", json_estimate(&bytes, !(NEEDS_ALLOC & ~model->recorded)));
+	json_put(row, "alloc", json_estimate(&bytes, model_has(model, NEEDS_ALLOC)));
 	for (size_t j = 0; j < sizeof(figures) / sizeof(*figures); j++)
 		json_put(row, figures[j].key,
-			 json_if(figures[j].known && !(figures[j].needs & ~model->recorded),
+			 json_if(figures[j].known && model_has(model, figures[j].needs),
 				 json_count(figures[j].value)));
 	return row;
 }

@@ -10,13 +10,13 @@ json_t *json_off_cpu(const struct model *model, size_t top)
 	(void)top;
 	json_put(object, "total_ns", json_count(model->wait_ns));
 	json_put(object, "with_stack_ns", json_count(model->wait_stack_ns));
-	return json_if(!(NEEDS_SCHED & ~model->recorded), object);
+	return json_if(model_has(model, NEEDS_SCHED), object);
 }
 
 json_t *json_faults(const struct model *model, size_t top)
 {
 	const struct model_faults *faults = &model->faults;
-	bool known = !(NEEDS_FAULT & ~model->recorded);
+	bool known = model_has(model, NEEDS_FAULT);
 	json_t *object = json_object();
 
 	(void)top;
