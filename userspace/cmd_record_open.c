@@ -236,6 +236,7 @@ struct probe_search {
 	bool copies, copied;         /* as library_search; and a file has such a runtime */
 	bool probed;                 /* a file has gcprof's own probes */
 	char none[RUNTIME_TEXT_MAX]; /* of the first runtime found; "": no runtime */
+	char unread[PROGRAMS_TEXT];  /* a file that may have one; "": none */
 };
 
 static void search_file(void *context, const char *path, int fd)
@@ -257,6 +258,8 @@ static void search_file(void *context, const char *path, int fd)
 	search->copied |= copied;
 	if (file && file->state == FILE_KNOWN && !copied)
 		sites = attach_file_now(session_probes(recording->session), file, target, &problem);
+	if (!file || file->state != FILE_KNOWN)
+		snprintf(search->unread, sizeof(search->unread), "%s", path_base(path));
 	if (file && !search->none[0])
 		runtime_reports_none(&file->facts.runtime, search->none);
 	search->probed |= sites > 0 && !runtime;
@@ -324,6 +327,9 @@ static void attach_probes(struct recording *recording, struct library_search *li
 	} else if (search.probed) {
 		snprintf(why_not, sizeof(why_not), "%s has gcprof's probes, but none for this",
 			 path_base(recording->command));
+	} else if (search.unread[0]) {
+		snprintf(why_not, sizeof(why_not), "%s was not read, so its probes are not known",
+			 search.unread);
 	} else {
 		why = WHY_NO_RUNTIME;
 		describe_none(recording, path_base(recording->command), 1, why_not,

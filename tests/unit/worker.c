@@ -16,11 +16,13 @@
 #include "reader/facts.h"
 #include "reader/names.h"
 #include "reader/rows.h"
+#include "reader/wire.h"
 #include "reader/worker.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
 #define FLOOD "gcprof-flood"
+#define LATE  "gcprof-late"
 
 static struct worker *worker;
 static int file;
@@ -34,6 +36,20 @@ __attribute__((constructor)) static void become_flood(int argc, char **argv)
 		return;
 	while (send(WORKER_SOCKET, &question, sizeof(question), MSG_NOSIGNAL) > 0)
 		;
+	_exit(0);
+}
+
+/* A process that a busy machine lets start late, and that then answers at once. */
+__attribute__((constructor)) static void become_late(int argc, char **argv)
+{
+	const struct timespec moment = {.tv_nsec = 500000000};
+	struct request request;
+
+	if (argc != 1 || strcmp(argv[0], LATE) != 0)
+		return;
+	nanosleep(&moment, NULL);
+	while (wire_receive(&request) > 0)
+		wire_end(0, -1);
 	_exit(0);
 }
 
@@ -249,6 +265,19 @@ TEST(what_hangs_is_left_behind_and_the_next_is_done)
 	CHECK_EQ(worker_deaths(worker), 1);
 	CHECK_EQ(ask_rows().err, 0);
 	CHECK(worker_cpu_ns(worker) > 0);
+	worker_free(worker);
+}
+
+TEST(the_start_of_a_process_is_not_the_time_of_its_request)
+{
+	const struct worker_order order = {.cpu_ns = SECOND_NS, .wall_ns = SECOND_NS / 4};
+	struct worker_answer answer;
+
+	CHECK_EQ(worker_create(LATE, false, &worker), 0);
+	CHECK_EQ(worker_start(worker, &order), 0);
+	while (worker_wait(worker, &answer) != WORKER_ANSWERED)
+		;
+	CHECK_EQ(answer.err, 0);
 	worker_free(worker);
 }
 

@@ -2,10 +2,11 @@
 /* protocol.h: the messages between the recorder and its worker processes. */
 /*
  * Messages pass through a SOCK_SEQPACKET socket, which preserves their boundaries, with descriptors
- * (SCM_RIGHTS). The recorder sends one request at a time: a struct worker_request, then the
- * request's own bytes. The worker answers with any number of messages, each a struct worker_reply
- * and bytes; WORKER_LAST marks the end of the answer. A reply with WORKER_ASKS is a question in
- * between: the recorder answers it with a message and, if it has the file, a descriptor.
+ * (SCM_RIGHTS). A worker that has started sends an empty reply. The recorder sends one request at
+ * a time: a struct worker_request, then the request's own bytes. The worker answers with any number
+ * of messages, each a struct worker_reply and bytes; WORKER_LAST marks the end of the answer. A
+ * reply with WORKER_ASKS is a question in between: the recorder answers it with a message and, if
+ * it has the file, a descriptor.
  *
  * The recorder trusts no answer of the reader, which has parsed untrusted files.
  */

@@ -132,8 +132,13 @@ static ssize_t receive(struct iovec *parts, size_t n_parts, struct wire_fds *fil
 int wire_receive(struct request *out)
 {
 	struct iovec parts[] = {{&out->head, sizeof(out->head)}, {out->data, sizeof(out->data)}};
-	ssize_t n = receive(parts, 2, &out->files);
+	static bool started;
+	ssize_t n;
 
+	if (!started)
+		send_message(0, 0, -1);
+	started = true;
+	n = receive(parts, 2, &out->files);
 	if (n <= 0)
 		return (int)n;
 	return (size_t)n == sizeof(out->head) + out->head.size ? 1 : -EBADMSG;

@@ -36,7 +36,8 @@ struct request {
 /* Start of every worker: sets its name, and the nice value that the recorder had originally. */
 void wire_begin(const char *role);
 
-/* Waits for the next request: 1; 0: no more; -EBADMSG. */
+/* Waits for the next request: 1; 0: no more; -EBADMSG. The first call tells the recorder that the
+ * worker has started. */
 int wire_receive(struct request *out);
 
 /* Appends to the answer; sends full messages. */

@@ -27,6 +27,7 @@
 #include "wire.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define START_NS  (60 * SECOND_NS) /* of a process, before the limits of its request count */
 
 enum {
 	STAT_FIELD_CHILDREN = 16, /* CPU time of ended children: user, system; ticks */
@@ -44,7 +45,7 @@ struct order {
 	size_t n_fds;
 	uint64_t cpu_ns, wall_ns, answer_max;
 	uint32_t user;
-	uint64_t began, cpu_began; /* in this process */
+	uint64_t began, cpu_began; /* in this process, once that has started */
 	unsigned tries;            /* number of processes that ended during it */
 	bool fresh;                /* it is the first request of its process */
 };
@@ -56,7 +57,8 @@ struct worker {
 	worker_lends *lends; /* NULL: no rights needed */
 	pid_t pid;           /* 0: no process */
 	int socket;
-	bool used; /* the process has answered a request */
+	bool started; /* the process has sent something */
+	bool used;    /* it has answered a request */
 	bool busy;
 	uid_t user; /* from the last worker_serve() */
 	struct order order;
@@ -199,7 +201,7 @@ static int prepare(struct worker *worker, bool hurried)
 	}
 	set_pid(worker, pid);
 	worker->socket = pair[0];
-	worker->used = false;
+	worker->started = worker->used = false;
 	watch(worker);
 	return 0;
 }
@@ -294,6 +296,12 @@ void worker_free(struct worker *worker)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
+static void begin_order(struct worker *worker)
+{
+	worker->order.began = monotonic_ns();
+	worker->order.cpu_began = cpu_of(worker->pid);
+}
+
 /* Sends the request to the idle process, whose socket has room. */
 static int send_order(struct worker *worker)
 {
@@ -305,8 +313,7 @@ static int send_order(struct worker *worker)
 	if (err)
 		return err;
 	order->fresh = !worker->used;
-	order->began = monotonic_ns();
-	order->cpu_began = cpu_of(worker->pid);
+	begin_order(worker);
 	worker->answer.size = 0;
 	/* If the process is gone, this shows when its answer is awaited. */
 	(void)wire_send(worker->socket, parts, 2, order->fds, order->n_fds, MSG_DONTWAIT);
@@ -451,6 +458,10 @@ static enum worker_state worker_take(struct worker *worker, struct worker_answer
 		return lost(worker, -EPIPE, was_killed(worker->pid), out);
 	if (n < (ssize_t)sizeof(reply) || worker->answer.size + size > worker->order.answer_max)
 		return lost(worker, -EBADMSG, was_killed(worker->pid), out);
+	/* On a busy machine starting may take seconds, which are not the request's. */
+	if (!worker->started)
+		begin_order(worker);
+	worker->started = true;
 	if (reply.flags & WORKER_ASKS) {
 		*out = (struct worker_answer){.data = data, .size = size, .fd = -1};
 		return WORKER_QUESTION;
@@ -469,6 +480,8 @@ static bool is_over_limit(const struct worker *worker)
 {
 	const struct order *order = &worker->order;
 
+	if (!worker->started)
+		return monotonic_ns() - order->began > START_NS;
 	return monotonic_ns() - order->began > order->wall_ns ||
 	       cpu_of(worker->pid) - order->cpu_began > order->cpu_ns;
 }
