@@ -38,6 +38,14 @@ check_way() { # WAY COUNT EXECS
 	same 'threads of the filter' "$(jq '[.threads[] | select(.cpu_samples > 0)] | length' filtered)" 1
 }
 
+@test "what a shell starts has probes without CAP_SYS_PTRACE, in a container of equal rights" {
+	need_root
+	local kept=-all,+bpf,+perfmon,+sys_admin,+dac_override,+dac_read_search,+ipc_lock,+sys_nice,+chown
+	churn=$BUILD/workloads/churn setpriv --bounding-set "$kept" --inh-caps "$kept" \
+		"$GCPROF" record -o gcprof.data -R 64K -- sh -c '"$churn" --seconds 1; true'
+	holds '.alloc.samples > 10 and .gc.minor.count > 0'
+}
+
 @test "fork" {
 	need_root
 	check_way fork 20 0

@@ -482,7 +482,7 @@ static int confine(void)
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	err = capabilities_keep(rights, getauxval(AT_SECURE));
+	err = capabilities_keep_reading(rights, getauxval(AT_SECURE));
 	return err ? err : call_filter_enter(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 

@@ -121,6 +121,13 @@ int capabilities_keep(uint64_t keep, bool given)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
+/* Without CAP_SYS_PTRACE the kernel shows what a process has mapped only to one with at least its
+ * capabilities, as those of one container have them. */
+int capabilities_keep_reading(uint64_t keep, bool given)
+{
+	return capabilities_keep(effective() & bit(CAP_SYS_PTRACE) ? keep : UINT64_MAX, given);
+}
+
 int capabilities_drop(bool opens_files)
 {
 	uint64_t files = opens_files ? bit(CAP_DAC_OVERRIDE) : 0;
@@ -128,7 +135,7 @@ int capabilities_drop(bool opens_files)
 	/* Executing a program would give root everything; no longer. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return capabilities_keep(kept(effective()) | files, false);
+	return capabilities_keep_reading(kept(effective()) | files, false);
 }
 
 /* Programs without file capabilities inherit ambient ones, which must be inheritable. */
@@ -143,7 +150,6 @@ void capabilities_lend(bool lent)
 		data[i].inheritable = lent ? data[i].permitted : 0;
 	if (syscall(SYS_capset, &header, data) || !lent)
 		return;
-	for (size_t i = 0; i < capability_count; i++)
-		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability_table[i].number, 0, 0);
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL, 0, 0);
+	for (int number = 0; number <= CAP_LAST_CAP; number++)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0);
 }

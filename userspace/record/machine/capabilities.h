@@ -52,9 +52,12 @@ int capabilities_drop(bool opens_files);
  * what this program's file grants to everybody. 0 or a negative errno. */
 int capabilities_keep(uint64_t keep, bool given);
 
+/* The same for a process that reads what others have mapped: keeps all if that takes all. */
+int capabilities_keep_reading(uint64_t keep, bool given);
+
 /*
- * While `lent`, a program that this thread executes inherits this thread's capabilities of the
- * table, and can see by its inheritable set that they do not come from its file.
+ * While `lent`, a program that this thread executes inherits this thread's capabilities, and can
+ * see by its inheritable set that they do not come from its file.
  */
 void capabilities_lend(bool lent);
 

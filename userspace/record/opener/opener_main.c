@@ -119,11 +119,11 @@ static int settle_rights(uint32_t kind, const struct invoker *user)
 	if (err)
 		return err;
 	/* Root needs this capability for access to everything. */
-	err = capabilities_keep(group == OPENER_MEMORY ? RIGHTS_MEMORY
-				: group != OPENER_USER ? RIGHTS_FILES
-				: geteuid()            ? 0
-						       : BIT(CAP_DAC_READ_SEARCH),
-				false);
+	if (group == OPENER_USER)
+		err = capabilities_keep(geteuid() ? 0 : BIT(CAP_DAC_READ_SEARCH), false);
+	else
+		err = capabilities_keep_reading(
+			group == OPENER_MEMORY ? RIGHTS_MEMORY : RIGHTS_FILES, false);
 	return err ? err : call_filter_enter(allowed, sizeof(allowed) / sizeof(allowed[0]));
 }
 
@@ -137,7 +137,8 @@ static int confine(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    setrlimit(RLIMIT_CORE, &none))
 		return -errno;
-	return capabilities_keep(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY, getauxval(AT_SECURE));
+	return capabilities_keep_reading(RIGHTS_FILES | RIGHTS_USER | RIGHTS_MEMORY,
+					 getauxval(AT_SECURE));
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
