@@ -235,7 +235,7 @@ page() { # NAME MEASURE
 
 # Those that a thread takes behind its last record are known by number only, everywhere.
 @test "page faults: those with a record and those without" {
-	"$GCPROF" record --faults --fault-rate 500 -o faults.data -- "$WORKLOADS/waits" touch 5000 \
+	"$GCPROF" record --faults --fault-rate 20 -o faults.data -- "$WORKLOADS/waits" touch 5000 \
 		>/dev/null 2>faults.log
 	"$GCPROF" report --json faults.data >faults.report
 	"$GCPROF" export -o faults.json.gz faults.data 2>/dev/null
