@@ -43,6 +43,19 @@ latency() {
 		(($on - ([.[] | select(.record == "recording").start] | min)) / 1e6)'
 }
 
+@test "a process whose main thread has ended is recorded: its threads, and their functions by name" {
+	need_root
+	gcc -O1 "$ROOT/tests/e2e/programs/leaderless.c" -o "$PROGRAMS/leaderless" -lpthread
+	start "$PROGRAMS/leaderless" 1000
+	wait_until in_state Z "$pid"
+	begin_recording -p "$pid"
+	sleep 1
+	end_recording
+	cat record.log
+	holds '.functions[] | select(.name == "burn_on").cpu_self_ns > 1e8'
+	same 'threads that compute' "$(ask '[.threads[] | select(.cpu_ns > 1e7)] | length')" 2
+}
+
 @test "attaching to a running program: everything that was there before has its name" {
 	need_root
 	start "$WORKLOADS/lisp" "$ROOT/tests/workloads/lisp/tree.lisp" depth=19

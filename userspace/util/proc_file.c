@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* proc_file.c: reads small files of /proc/PID. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +79,46 @@ bool proc_is_alive(int pidfd)
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
 
 	return !poll(&end, 1, 0);
+}
+
+/* Has the thread not ended? A main thread stays as a zombie while others run. */
+static bool thread_lives(uint32_t pid, const char *thread)
+{
+	char name[64], stat[1024];
+	const char *state;
+
+	snprintf(name, sizeof(name), "task/%s/stat", thread);
+	if (proc_file_read(pid, name, stat, sizeof(stat)))
+		return false;
+	state = proc_file_stat(stat, 3);
+	return state && *state != 'Z' && *state != 'X';
+}
+
+uint32_t proc_living_thread(uint32_t pid)
+{
+	char path[32], thread[16];
+	struct dirent *entry;
+	uint32_t found = 0;
+	DIR *threads;
+
+	snprintf(thread, sizeof(thread), "%" PRIu32, pid);
+	if (thread_lives(pid, thread))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	threads = opendir(path);
+	while (threads && !found && (entry = readdir(threads)))
+		if (entry->d_name[0] != '.' && thread_lives(pid, entry->d_name))
+			found = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	if (threads)
+		closedir(threads);
+	return found;
+}
+
+uint32_t proc_shown_by(uint32_t pid)
+{
+	uint32_t thread = proc_living_thread(pid);
+
+	return thread ? thread : pid;
 }
 
 const char *proc_file_stat(const char *stat, int field)

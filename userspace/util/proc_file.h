@@ -24,6 +24,13 @@ int proc_file_read(uint32_t pid, const char *name, char *out, size_t size);
 int proc_hold(uint32_t pid, uint64_t age);
 bool proc_is_alive(int pidfd);
 
+/* A thread of the process that has not ended, its main thread if possible; 0: none. */
+uint32_t proc_living_thread(uint32_t pid);
+
+/* The number under which /proc shows what the process has mapped and sees as files: where the main
+ * thread has ended before others, that of another thread. `pid` if all have ended. */
+uint32_t proc_shown_by(uint32_t pid);
+
 /* The start of a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
 const char *proc_file_stat(const char *stat, int field);
 

@@ -17,25 +17,14 @@
 #include "../world/processes.h"
 
 enum {
-	STAT_FIELD_STATE = 3,
 	BATCH = 256, /* more than ever share a bucket of the kernel's table */
 };
-
-static bool is_running(uint32_t pid)
-{
-	char text[1024];
-	const char *state = proc_file_read(pid, "stat", text, sizeof(text))
-				    ? NULL
-				    : proc_file_stat(text, STAT_FIELD_STATE);
-
-	return state && *state != 'Z' && *state != 'X';
-}
 
 static bool look_at(const struct process *process, struct left *out)
 {
 	uint32_t pid = process ? process->proc_pid : 0;
 
-	if (!pid || !is_running(pid) || proc_file_read(pid, "comm", out->name, sizeof(out->name)))
+	if (!pid || !proc_living_thread(pid) || proc_file_read(pid, "comm", out->name, sizeof(out->name)))
 		return false;
 	out->name[strcspn(out->name, "\n")] = '\0';
 	out->pid = pid;

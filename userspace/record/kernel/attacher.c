@@ -15,7 +15,6 @@
 #include "attacher.h"
 
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -85,7 +84,7 @@ static bool has_mapped(uint32_t pid, const ino_t *sorted, size_t n)
 	FILE *file;
 	ino_t inode;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", proc_shown_by(pid));
 	file = fopen(path, "re");
 	for (int i = 0; file && !found && i < LINES_MAX && getline(&line, &size, file) > 0; i++)
 		found = sscanf(line, "%*x-%*x %*s %*x %*x:%*x %lu", &inode) == 1 &&
@@ -109,40 +108,6 @@ static uint32_t find_obstacle(const ino_t *sorted, size_t n)
 }
 
 /* --- attaching ---------------------------------------------------------------------------- */
-
-/* Has the thread not ended? A main thread stays as a zombie while others run. */
-static bool is_alive(uint32_t pid, const char *thread)
-{
-	char name[64], stat[1024];
-	const char *state;
-
-	snprintf(name, sizeof(name), "task/%s/stat", thread);
-	if (proc_file_read(pid, name, stat, sizeof(stat)))
-		return false;
-	state = proc_file_stat(stat, 3);
-	return state && *state != 'Z' && *state != 'X';
-}
-
-/* A thread of the process that has not ended, its main thread if possible; 0: none. */
-static uint32_t find_thread(uint32_t pid)
-{
-	char path[32], thread[16];
-	struct dirent *entry;
-	uint32_t found = 0;
-	DIR *threads;
-
-	snprintf(thread, sizeof(thread), "%" PRIu32, pid);
-	if (is_alive(pid, thread))
-		return pid;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
-	threads = opendir(path);
-	while (threads && !found && (entry = readdir(threads)))
-		if (entry->d_name[0] != '.' && is_alive(pid, entry->d_name))
-			found = (uint32_t)strtoul(entry->d_name, NULL, 10);
-	if (threads)
-		closedir(threads);
-	return found;
-}
 
 static int attach_together(const struct attacher_file *file, int program, const char *path,
 			   struct held *out)
@@ -245,7 +210,7 @@ static int check(const struct attacher_file *file, int fd, struct held *out,
 	for (uint32_t i = 0; i < file->count; i++)
 		if (!is_code(&file->sites[i], fd))
 			return -EBADMSG;
-	answer->thread = file->pid ? find_thread(file->pid) : 0;
+	answer->thread = file->pid ? proc_living_thread(file->pid) : 0;
 	if (file->pid && !answer->thread)
 		return -ESRCH;
 	if (file->together && answer->thread != file->pid)

@@ -67,11 +67,11 @@ static int restore_all(const struct restore_request *request, int pidfd)
 {
 	char path[32], *line = NULL;
 	uint64_t start, end, inode;
-	int memory, restored = 0, maps = proc_file_open(request->pid, "maps");
+	int memory, restored = 0, maps = proc_file_open(proc_shown_by(request->pid), "maps");
 	FILE *file = maps < 0 ? NULL : fdopen(maps, "r");
 	size_t size = 0;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", request->pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", proc_shown_by(request->pid));
 	memory = open(path, O_RDWR | O_CLOEXEC);
 	if (!proc_is_alive(pidfd)) {
 		close(memory);

@@ -88,7 +88,7 @@ int code_owner_temporary(uint32_t pid)
 	struct stat ours, theirs;
 	int root, fd, err;
 
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	snprintf(path, sizeof(path), "/proc/%u/root", proc_shown_by(pid));
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "opener_process.h"
+#include "../../util/proc_file.h"
 #include "../../util/map.h"
 
 #define HASHED_MAX (UINT64_C(256) << 20) /* bytes of a file: some 0.4 s */
@@ -111,7 +112,7 @@ static int find_mapping(const struct opener_mapped *wanted)
 	char path[96];
 	int handle;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", wanted->pid,
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", proc_shown_by(wanted->pid),
 		 (unsigned long long)wanted->start, (unsigned long long)wanted->end);
 	handle = open(path, O_PATH | O_CLOEXEC);
 	return handle < 0 ? -errno : handle;
@@ -121,7 +122,7 @@ static int open_root(uint32_t pid)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	snprintf(path, sizeof(path), "/proc/%u/root", proc_shown_by(pid));
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -214,7 +215,7 @@ static bool is_elsewhere(uint32_t pid, int root)
 	char path[64], own[64] = "", other[64] = "";
 	struct stat here, there;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", proc_shown_by(pid));
 	if (readlink("/proc/self/ns/mnt", own, sizeof(own) - 1) < 0 ||
 	    readlink(path, other, sizeof(other) - 1) < 0)
 		return false;

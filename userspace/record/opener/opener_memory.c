@@ -182,7 +182,7 @@ static int filter_maps(FILE *in, int fd)
 
 int opener_read_maps(uint32_t pid)
 {
-	int from = proc_file_open(pid, "maps"), fd, err;
+	int from = proc_file_open(proc_shown_by(pid), "maps"), fd, err;
 	FILE *in = from < 0 ? NULL : fdopen(from, "r");
 
 	if (!in)
@@ -217,6 +217,7 @@ int opener_read_words(uint32_t pid, struct opener_file *executed)
 	struct stat st;
 	int fd, err;
 
+	pid = proc_shown_by(pid);
 	err = proc_file_read(pid, "stat", text, sizeof(text));
 	if (err)
 		return err;
@@ -257,7 +258,7 @@ static int open_process(uint32_t pid)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
+	snprintf(path, sizeof(path), "/proc/%u", proc_shown_by(pid));
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 

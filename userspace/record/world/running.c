@@ -69,7 +69,7 @@ static int refuse_owner(pid_t pid, long uid, struct problem *problem)
 
 static int check(pid_t pid, struct problem *problem)
 {
-	char status[4096], state;
+	char status[4096];
 	long group, owner;
 	int maps;
 
@@ -84,8 +84,7 @@ static int check(pid_t pid, struct problem *problem)
 				   "%d is a thread of process %ld: all threads of a process are "
 				   "recorded together\nTry 'gcprof record -p %ld'.",
 				   pid, group, group);
-	state = status_state(status);
-	if (state == 'Z' || state == 'X')
+	if (!proc_living_thread(pid))
 		return problem_set(problem, -ESRCH,
 				   "process %d has ended already; its parent has not taken notice "
 				   "(a zombie)",
@@ -96,7 +95,7 @@ static int check(pid_t pid, struct problem *problem)
 				   "them, too)",
 				   pid);
 	/* Reading it could wait for the process. */
-	maps = proc_file_open(pid, "maps");
+	maps = proc_file_open(proc_shown_by(pid), "maps");
 	if (maps >= 0)
 		close(maps);
 	if (maps == -ESRCH || maps == -ENOENT)

@@ -84,7 +84,7 @@ static bool take_line(const struct snapshot *snapshot, char *line)
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context)
 {
 	const struct snapshot snapshot = {proc_pid, time, visit, context};
-	int fd = proc_file_open(proc_pid, "maps"), err = 0;
+	int fd = proc_file_open(proc_shown_by(proc_pid), "maps"), err = 0;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned count = 0;
 	char *line = NULL;
