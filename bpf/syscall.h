@@ -31,17 +31,19 @@ volatile uint32_t totals_used = 0;
 volatile uint32_t totals_of[TOTALS_OWNERS] = {0};
 
 /* Creates totals, of which a user may have three times what is left to others. */
-__noinline int syscall_total_create(const struct syscall_key *key)
+__noinline int syscall_total_create(uint32_t process, uint32_t number)
 {
+	/* Linux 6.1 takes no key that a caller points to. */
+	const struct syscall_key key = {process, number};
 	uint32_t owner = ((uint32_t)bpf_get_current_uid_gid() * 2654435761u) >> 24;
 	uint32_t used = totals_used, max = config.whole ? TOTALS_WHOLE : TOTALS_MAX;
 	struct syscall_total *total;
 
 	owner &= TOTALS_OWNERS - 1; /* for the verifier */
-	if (!key || used >= max || totals_of[owner] >= 3 * (max - used) ||
-	    bpf_map_update_elem(&syscall_totals, key, &syscall_total_zero, BPF_NOEXIST))
+	if (used >= max || totals_of[owner] >= 3 * (max - used) ||
+	    bpf_map_update_elem(&syscall_totals, &key, &syscall_total_zero, BPF_NOEXIST))
 		return -1;
-	total = bpf_map_lookup_elem(&syscall_totals, key);
+	total = bpf_map_lookup_elem(&syscall_totals, &key);
 	if (!total)
 		return -1;
 	total->owner = owner;
@@ -61,7 +63,7 @@ static __always_inline struct syscall_total *syscall_total_get(const struct task
 
 	if (total)
 		return total;
-	syscall_total_create(&key);
+	syscall_total_create(key.process, key.number);
 	return bpf_map_lookup_elem(&syscall_totals, &key);
 }
 
