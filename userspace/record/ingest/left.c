@@ -24,7 +24,8 @@ static bool look_at(const struct process *process, struct left *out)
 {
 	uint32_t pid = process ? process->proc_pid : 0;
 
-	if (!pid || !proc_living_thread(pid) || proc_file_read(pid, "comm", out->name, sizeof(out->name)))
+	if (!pid || !proc_living_thread(pid) ||
+	    proc_file_read(pid, "comm", out->name, sizeof(out->name)))
 		return false;
 	out->name[strcspn(out->name, "\n")] = '\0';
 	out->pid = pid;
