@@ -113,10 +113,12 @@ static __always_inline void process_forks(struct task_struct *parent, struct tas
 		process_follow(state, parent, child);
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
+/* sched_process_fork is silent about threads that the kernel makes for a process: io_uring's and
+ * vhost's workers. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(process_fork, struct task_struct *child)
 {
-	return PREEMPT_OFF(process_forks(parent, child));
+	return PREEMPT_OFF(process_forks(bpf_get_current_task_btf(), child));
 }
 
 static __always_inline void process_emit_comm(const struct task_state *state, uint64_t now,

@@ -72,8 +72,8 @@ static __always_inline void cgroup_gets(struct task_struct *child)
 }
 
 /* A process outside may create a child directly in the cgroup. */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(cgroup_born, struct task_struct *parent, struct task_struct *child)
+SEC("tp_btf/task_newtask")
+int BPF_PROG(cgroup_born, struct task_struct *child)
 {
 	return PREEMPT_OFF(cgroup_gets(child));
 }

@@ -109,6 +109,20 @@ record_in_group() { # COMMAND
 		all(. - $truth | fabs < $truth * 0.03 + 5 * ($rest * 1001001 | sqrt))' views
 }
 
+@test "threads that the kernel makes for a process: io_uring's workers are among its threads" {
+	need_root
+	local way
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/ring.c" -o "$PROGRAMS/ring"
+	"$PROGRAMS/ring" poll >/dev/null || skip 'the kernel allows no io_uring'
+	for way in poll async; do
+		record -- "$PROGRAMS/ring" "$way"
+		echo "$way"
+		exact .cpu.on_cpu_ns
+		adds_up
+		holds '[.threads[] | select(.name | startswith("iou-"))] | map(.cpu_ns) | add > 5e7'
+	done
+}
+
 @test "processes that take longer to end than they work: what they take to end has samples" {
 	need_root
 	record -- "$PROGRAMS/clocked" tasks 500
