@@ -46,7 +46,7 @@ latency() {
 @test "a process whose main thread has ended is recorded: its threads, and their functions by name" {
 	need_root
 	gcc -O1 "$ROOT/tests/e2e/programs/leaderless.c" -o "$PROGRAMS/leaderless" -lpthread
-	start "$PROGRAMS/leaderless" 1000
+	start "$PROGRAMS/leaderless" 30
 	wait_until in_state Z "$pid"
 	begin_recording -p "$pid"
 	sleep 1
