@@ -64,7 +64,8 @@ typedef uint32_t unwind_row;
 #define UNWIND_PAGES_MAX  65536  /* 4 GiB of code */
 #define UNWIND_TABLES_MAX 16384  /* processes with a table of their own */
 #define UNWIND_ROWS_MAX   0xffff /* in one page */
-#define UNWIND_MAPPINGS   250    /* per process: keeps the table within 8 KiB */
+#define UNWIND_MAPPINGS   250    /* in a table: keeps it within 8 KiB */
+#define UNWIND_PARTS      4      /* tables of a process */
 
 struct unwind_page {
 	uint32_t chunk;
@@ -80,15 +81,17 @@ struct unwind_mapping {
 	uint32_t count; /* pages */
 };
 
-/* The mappings of a process, in the map `unwind_tables`. */
+/* Mappings of a process, in the map `unwind_tables`. Those of later addresses are in tables with
+ * the following numbers. */
 struct unwind_table {
+	uint64_t end; /* addresses from here on are in the next table */
 	uint32_t count;
 	uint32_t hotspot; /* key in `hotspot_files`, from 1; 0: no Java virtual machine */
 	uint64_t bias;    /* load bias of that library */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* sorted by address */
 };
 
-/* The table of a process, in the map `unwind_of`; a forked child gets its parent's. */
+/* The first table of a process, in the map `unwind_of`; a forked child gets its parent's. */
 struct unwind_of {
 	uint32_t table; /* key in `unwind_tables` */
 	uint32_t reserved;
@@ -99,7 +102,7 @@ struct unwind_of {
 _Static_assert(sizeof(struct unwind_rule) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_page) == 8, "shared with the kernel side");
 _Static_assert(sizeof(struct unwind_mapping) == 32, "shared with the kernel side");
-_Static_assert(sizeof(struct unwind_table) == 16 + 32 * UNWIND_MAPPINGS, "shared");
+_Static_assert(sizeof(struct unwind_table) == 24 + 32 * UNWIND_MAPPINGS, "shared");
 _Static_assert(sizeof(struct unwind_of) == 16, "shared with the kernel side");
 #endif
 

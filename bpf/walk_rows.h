@@ -112,7 +112,7 @@ struct walk_found {
 struct walk_rules {
 	struct unwind_mapping
 		mapping; /* of the last instruction: the next is often in the same one */
-	uint32_t table;  /* number of this walk's table */
+	uint32_t table;  /* number of this walk's first table */
 	uint32_t bare;   /* 1: the walk found code of a file that no rule covers */
 	struct walk_found found[1 << WALK_RULES_SHIFT]; /* by hash of the instruction */
 };
@@ -152,18 +152,27 @@ __noinline uint32_t walk_rows_mapping_number(const struct unwind_table *table, u
 
 static __always_inline int walk_rows_mapping(const struct walk_rows *rows, uint64_t ip)
 {
+	const struct unwind_table *table = rows->table;
 	struct unwind_mapping *mapping;
-	uint32_t at;
+	uint32_t id, at;
 
-	if (!rows->table || !rows->rules)
+	if (!table || !rows->rules)
 		return 0;
 	mapping = &rows->rules->mapping;
 	if (ip >= mapping->start && ip < mapping->end)
 		return 1;
-	at = walk_rows_mapping_number(rows->table, ip);
-	if (at >= UNWIND_MAPPINGS)
+	id = rows->rules->table;
+	UNROLL
+	for (int part = 1; part < UNWIND_PARTS; part++) {
+		if (!table || ip < table->end)
+			break;
+		id++;
+		table = bpf_map_lookup_elem(&unwind_tables, &id);
+	}
+	at = table ? walk_rows_mapping_number(table, ip) : UNWIND_MAPPINGS;
+	if (!table || at >= UNWIND_MAPPINGS)
 		return 0;
-	*mapping = rows->table->mappings[at];
+	*mapping = table->mappings[at];
 	return ip >= mapping->start && ip < mapping->end;
 }
 

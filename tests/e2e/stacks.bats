@@ -280,6 +280,62 @@ END
 	[ "$main" -ge $((plugin + jumps)) ]
 }
 
+# A program with many libraries, whose work is done in the one opened last.
+make_many() { # LIBRARIES
+	local i
+	cat >many_plugin.c <<'END'
+static volatile unsigned sink;
+__attribute__((noinline)) void many_inner(void) { for (unsigned i = 0; i < 1000000; i++) sink += i; }
+__attribute__((noinline)) void many_middle(void) { many_inner(); sink++; }
+void many_outer(void) { many_middle(); sink++; }
+END
+	cat >many.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile unsigned sink;
+
+__attribute__((noinline)) void runs_plugin(void (*work)(void)) { work(); sink++; }
+
+int main(int argc, char **argv)
+{
+	void (*work)(void) = 0;
+	char path[64];
+
+	for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+		snprintf(path, sizeof(path), "./libraries/%d.so", i);
+		work = (void (*)(void))dlsym(dlopen(path, RTLD_NOW | RTLD_LOCAL), "many_outer");
+	}
+	for (int i = 0; i < 300; i++)
+		runs_plugin(work);
+	return 0;
+}
+END
+	gcc -O2 -fomit-frame-pointer -shared -fPIC many_plugin.c -o many_plugin.so
+	gcc -O2 -fomit-frame-pointer many.c -o many
+	mkdir libraries
+	for ((i = 0; i < $1; i++)); do cp many_plugin.so libraries/$i.so; done
+}
+
+@test "programs with hundreds of libraries have whole stacks" {
+	need_root
+	make_many 450
+	record -F 2999 -- ./many 450
+	holds '.stacks.samples > 300 and .stacks.complete > 0.97'
+	holds '(.functions[] | select(.name == "many_inner") | .cpu_self_ns) as $inner |
+		[.functions[] | select(.name == "runs_plugin" or .name == "many_middle") | .cpu_total_ns] |
+		length == 2 and min > $inner * 0.97'
+}
+
+@test "what a walk takes for a return address, and is no code, is no function" {
+	need_root
+	make_many 1100
+	record -F 2999 -- ./many 1100
+	holds '.stacks.unfinished.user_guessed > 0'
+	holds '[.functions[] | select(.name | startswith("[unknown]"))] == []'
+}
+
 # Code that no compiler made: the page of the kernel, and stubs to other files, bound late or early.
 make_stubs() {
 	echo 'void empty(void) {}' >empty.c

@@ -122,7 +122,7 @@ static inline struct unwind_rule rig_rule_at(const struct rig *rig, uint32_t fir
 	return rule;
 }
 
-/* Which table a process has; 0: none that can be looked at. */
+/* Which table a process has, the first if there are several; 0: none that can be looked at. */
 static inline uint32_t rig_table(const struct rig *rig, uint32_t pid, struct unwind_table *table)
 {
 	struct unwind_of of;
@@ -139,9 +139,14 @@ static inline struct unwind_rule rig_rule(const struct rig *rig, uint32_t pid, u
 	static struct unwind_table table;
 	struct unwind_rule none = {0};
 	const struct unwind_mapping *mapping;
+	uint32_t part = rig_table(rig, pid, &table);
 	uint64_t place;
 
-	if (!rig_table(rig, pid, &table) || !table.count)
+	while (part && ip >= table.end) {
+		part++;
+		CHECK_EQ(bpf_map_lookup_elem(rig->fds.tables, &part, &table), 0);
+	}
+	if (!part || !table.count)
 		return none;
 	mapping = &table.mappings[unwind_find_mapping(&table, ip)];
 	if (ip < mapping->start || ip >= mapping->end)

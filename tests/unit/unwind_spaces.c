@@ -164,7 +164,7 @@ static void publish(struct world *world)
 {
 	for (uint32_t pid = 1; pid < 10; pid++) {
 		struct process *process = processes_find(world->known.processes, pid);
-		static struct mapping copy[UNWIND_MAPPINGS + 100];
+		static struct mapping copy[UNWIND_PARTS * UNWIND_MAPPINGS + 100];
 		struct mappings *view;
 		const struct mapping *all;
 		size_t n;
@@ -324,19 +324,22 @@ TEST(another_program_has_none_of_the_old_ones_mappings)
 	code_close(&linker);
 }
 
-TEST(more_mappings_than_a_table_holds_are_counted)
+TEST(more_mappings_than_tables_hold_are_counted)
 {
+	const uint64_t most = UNWIND_PARTS * UNWIND_MAPPINGS;
 	struct code linker;
 	struct world world;
 
 	world_open(&world);
 	code_open(&linker, LINKER);
-	for (uint64_t i = 0; i < UNWIND_MAPPINGS + 3; i++)
+	for (uint64_t i = 0; i < most + 3; i++)
 		map_code(&world, 10 + i, 1, &linker, HERE + i * 0x100000);
 	publish(&world);
 	CHECK_EQ(unwind_spaces_refused(world.spaces), 3);
-	CHECK_EQ(found(&world, 1, &linker, HERE + (UNWIND_MAPPINGS - 1) * 0x100000), 100);
-	CHECK(found(&world, 1, &linker, HERE + UNWIND_MAPPINGS * 0x100000) < 50);
+	for (uint64_t at = 0; at < most; at += UNWIND_MAPPINGS / 2)
+		CHECK_EQ(found(&world, 1, &linker, HERE + at * 0x100000), 100);
+	CHECK_EQ(found(&world, 1, &linker, HERE + (most - 1) * 0x100000), 100);
+	CHECK(found(&world, 1, &linker, HERE + most * 0x100000) < 50);
 	world_close(&world);
 	code_close(&linker);
 }

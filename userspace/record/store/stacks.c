@@ -233,6 +233,21 @@ static int walk_dump(struct stacks *stacks, const struct process *process, struc
 	return 0;
 }
 
+/* Where a walk followed frame pointers for lack of unwind rows, what it took for a return address
+ * may be any word of the stack: what lies in no code that is mapped ends the walk. */
+static void leave_guesses_out(const struct process *process, struct tail *tail)
+{
+	for (uint32_t i = 1; i < tail->counts.n_user; i++) {
+		uint64_t ip = tail->user[i].ip;
+
+		if (ip >= HOTSPOT_INTERPRETED || frame_place_is_bytecode(ip) ||
+		    mappings_find(process->mappings, ip - 1))
+			continue;
+		tail->counts.n_user = i;
+		tail->counts.quality |= STACK_USER_END;
+	}
+}
+
 static enum frame_kind kind_of(const struct raw_frame *frame)
 {
 	return (enum frame_kind)(frame->kind & 0xff);
@@ -498,6 +513,8 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct stac
 		return err;
 	if (tail.sample)
 		leave_own_out(stacks, process, &tail);
+	if (tail.counts.quality & STACK_USER_GUESSED && process->mappings)
+		leave_guesses_out(process, &tail);
 	out->quality = stacks->quality = tail.counts.quality;
 	order(stacks, &tail);
 	if (base->cut)

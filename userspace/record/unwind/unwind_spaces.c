@@ -15,8 +15,11 @@
 #include "unwind_spaces.h"
 #include "../../util/map.h"
 
+enum { TABLES_HOLD = UNWIND_PARTS * UNWIND_MAPPINGS };
+
 struct table {
-	uint32_t id;
+	uint32_t id;     /* of its first part; the others follow */
+	uint32_t parts;  /* tables of the kernel side */
 	unsigned spaces; /* number of spaces that share it */
 	size_t n;
 	struct unwind_module *modules[];
@@ -61,7 +64,8 @@ static void table_release(struct unwind_spaces *spaces, struct table *table, uin
 {
 	if (!table || --table->spaces)
 		return;
-	unwind_maps_drop_table(spaces->maps, table->id);
+	for (uint32_t part = 0; part < table->parts; part++)
+		unwind_maps_drop_table(spaces->maps, table->id + part);
 	for (size_t i = 0; i < table->n; i++)
 		unwind_module_release(table->modules[i], time);
 	free(table);
@@ -146,7 +150,7 @@ static int by_address(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Keeps mappings with rows, by address; the earliest ones if a table cannot hold all. Returns their
+/* Keeps mappings with rows, by address; the earliest ones if tables cannot hold all. Returns their
  * number. */
 static size_t choose(struct unwind_spaces *spaces, struct space *space, struct mapping *all,
 		     size_t n, uint64_t time)
@@ -157,36 +161,51 @@ static size_t choose(struct unwind_spaces *spaces, struct space *space, struct m
 	for (size_t i = 0; i < n; i++)
 		if (find_rows(spaces, &all[i]))
 			all[kept++] = all[i];
-	space->refused = kept > UNWIND_MAPPINGS ? kept - UNWIND_MAPPINGS : 0;
+	space->refused = kept > TABLES_HOLD ? kept - TABLES_HOLD : 0;
 	if (space->refused > before)
 		spaces->refused += space->refused - before;
-	while (kept > UNWIND_MAPPINGS)
+	while (kept > TABLES_HOLD)
 		unwind_module_release((struct unwind_module *)(uintptr_t)all[--kept].module, time);
 	qsort(all, kept, sizeof(*all), by_address);
 	return kept;
 }
 
-static int write_table(struct unwind_spaces *spaces, struct table *table, const struct mapping *all)
+static int write_part(struct unwind_spaces *spaces, const struct table *table,
+		      const struct mapping *all, uint32_t part)
 {
 	struct unwind_table *to = &spaces->table;
+	size_t from = (size_t)part * UNWIND_MAPPINGS, end = from + UNWIND_MAPPINGS;
 
-	memset(to, 0, sizeof(*to));
-	to->count = (uint32_t)table->n;
-	for (size_t i = 0; i < table->n; i++) {
-		table->modules[i] = (struct unwind_module *)(uintptr_t)all[i].module;
+	to->end = end < table->n ? all[end].start : UINT64_MAX;
+	to->count = (uint32_t)((end < table->n ? end : table->n) - from);
+	for (uint32_t i = 0; i < to->count; i++)
 		to->mappings[i] = (struct unwind_mapping){
-			.start = all[i].start,
-			.end = all[i].end,
-			.base = all[i].start - all[i].offset,
-			.first = table->modules[i]->first,
-			.count = table->modules[i]->count,
+			.start = all[from + i].start,
+			.end = all[from + i].end,
+			.base = all[from + i].start - all[from + i].offset,
+			.first = table->modules[from + i]->first,
+			.count = table->modules[from + i]->count,
 		};
-		if (table->modules[i]->hotspot) {
-			to->hotspot = table->modules[i]->hotspot;
-			to->bias = to->mappings[i].base - table->modules[i]->base;
+	return unwind_maps_put_table(spaces->maps, table->id + part, to);
+}
+
+static int write_table(struct unwind_spaces *spaces, struct table *table, const struct mapping *all)
+{
+	int err = 0;
+
+	memset(&spaces->table, 0, sizeof(spaces->table));
+	for (size_t i = 0; i < table->n; i++) {
+		const struct unwind_module *module = table->modules[i] =
+			(struct unwind_module *)(uintptr_t)all[i].module;
+
+		if (module->hotspot) {
+			spaces->table.hotspot = module->hotspot;
+			spaces->table.bias = all[i].start - all[i].offset - module->base;
 		}
 	}
-	return unwind_maps_put_table(spaces->maps, table->id, to);
+	for (uint32_t part = 0; part < table->parts && !err; part++)
+		err = write_part(spaces, table, all, part);
+	return err;
 }
 
 static int put_table(struct unwind_spaces *spaces, const struct space *space)
@@ -201,7 +220,7 @@ static int put_table(struct unwind_spaces *spaces, const struct space *space)
 int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t since,
 		      struct mapping *all, size_t n)
 {
-	size_t most = n < UNWIND_MAPPINGS ? n : UNWIND_MAPPINGS;
+	size_t most = n < TABLES_HOLD ? n : TABLES_HOLD;
 	struct table *table = malloc(sizeof(*table) + most * sizeof(*table->modules)), *old;
 	struct space *space = table ? unwind_spaces_get(spaces, pid) : NULL;
 	int err;
@@ -212,7 +231,9 @@ int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid,
 	}
 	n = choose(spaces, space, all, n, time);
 	old = space->table;
-	*table = (struct table){.id = ++spaces->last_table, .spaces = 1, .n = n};
+	*table = (struct table){.id = spaces->last_table + 1, .spaces = 1, .n = n};
+	table->parts = n ? (uint32_t)((n - 1) / UNWIND_MAPPINGS + 1) : 1;
+	spaces->last_table += table->parts;
 	space->table = table;
 	space->since = since;
 	err = write_table(spaces, table, all);
