@@ -258,6 +258,17 @@ END
 		| .cpu_self_ns] | add > 50000000'
 }
 
+@test "code in shared memory of any kind is named by a perf map" {
+	need_root
+	local kind
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/shared_code.c" -o shared_code
+	for kind in memfd file zero segment; do
+		record -- ./shared_code "$kind"
+		rm "$(cat out)"
+		holds '.functions[] | select(.name == "made_here") | .cpu_self_ns > 3e8'
+	done
+}
+
 @test "a perf map of another user is not believed" {
 	need_root
 	command -v node >/dev/null || skip 'no node'

@@ -325,10 +325,16 @@ int store_task(struct store *store, const struct incoming *in)
 
 /* --- mappings ---------------------------------------------------------------------------- */
 
-/* Unnamed files are also used to map generated code twice, writable and executable. */
+/* Shared memory is also used to map generated code twice, writable and executable, or for all
+ * processes of a server. */
 static bool is_memory(const char *path)
 {
-	return strncmp(path, "/memfd:", 7) == 0;
+	static const char *const names[] = {"/memfd:", "/dev/zero", "/dev/shm/", "/SYSV"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(path, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
 }
 
 bool store_is_generated(const struct event_mmap *event, const char *path)
