@@ -10,6 +10,7 @@
 
 #include "symbols_rig.h"
 #include "symbols/elf_file.h"
+#include "symbols/long_name.h"
 #include "symbols/symbols.h"
 
 /* A function with a size that is known to its neighbours only by its own symbol. */
@@ -143,6 +144,76 @@ TEST(names_are_made_readable)
 		if (readable)
 			CHECK_STR(readable, cases[i].readable);
 		free(readable);
+	}
+}
+
+/* A prefix, `n` times an argument, and the rest. */
+static char *long_name(const char *prefix, size_t n, const char *argument, const char *rest)
+{
+	char *name = calloc(1, strlen(prefix) + n * strlen(argument) + strlen(rest) + 1);
+
+	CHECK(name);
+	strcpy(name, prefix);
+	for (size_t i = 0; i < n; i++)
+		strcat(name, argument);
+	strcat(name, rest);
+	return name;
+}
+
+TEST(long_names_keep_what_tells_functions_apart)
+{
+	static const struct {
+		const char *prefix, *argument, *rest;
+		const char *begin, *end; /* of what is kept; a hash follows */
+	} cases[] = {
+		{"Deep<", "std::vector<double>, ", "char>::work_a(unsigned, std::map<int, int>)",
+		 "Deep<std::vector<...>, ", "char>::work_a(...)"},
+		{"Deep<std::map<", "std::vector<std::list<int> >, ", "char> >::work_b()",
+		 "Deep<std::map<std::vector<...>, ", "char> >::work_b()"},
+		{"bool ns::operator< <", "std::vector<std::list<int> >, ", "char>(A const&)",
+		 "bool ns::operator< <std::vector<...>, ", "char>(...)"},
+		{"outer::apply<", "int, ",
+		 "main::{lambda(unsigned)#1}>(main::{lambda(unsigned)#1})", "outer::apply<...>",
+		 "(...)"},
+		{"(anonymous namespace)::f(", "int, ", "char)", "(anonymous namespace)::f(...)",
+		 ""},
+		{"a::b", "::namespace_without_arguments", "::own_name", "a::b::namespace",
+		 "::own_name"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *one = long_name(cases[i].prefix, 25 + 200 * (i > 2), cases[i].argument,
+				      cases[i].rest);
+		char *other = long_name(cases[i].prefix, 26 + 200 * (i > 2), cases[i].argument,
+					cases[i].rest);
+		size_t begin = strlen(cases[i].begin), end = strlen(cases[i].end), size;
+
+		long_name_shorten(one);
+		long_name_shorten(other);
+		size = strlen(one) - strlen(" #12345678");
+		CHECK(strlen(one) <= LONG_NAME_MAX && strcmp(one, other) != 0);
+		CHECK(!strncmp(one, cases[i].begin, begin));
+		CHECK(!strncmp(one + size - end, cases[i].end, end) && one[size + 1] == '#');
+		free(one);
+		free(other);
+	}
+}
+
+/* Whatever brackets a name has. */
+TEST(any_long_text_is_shortened)
+{
+	static const char letters[] = "<>()-:a o";
+	char name[3000];
+	uint32_t state = 1;
+
+	for (int round = 0; round < 2000; round++) {
+		for (size_t i = 0; i < sizeof(name) - 1; i++) {
+			state = state * 1664525 + 1013904223;
+			name[i] = letters[(state >> 16) % (sizeof(letters) - 1)];
+		}
+		name[sizeof(name) - 1] = '\0';
+		long_name_shorten(name);
+		CHECK(strlen(name) <= LONG_NAME_MAX);
 	}
 }
 

@@ -13,6 +13,7 @@
 
 #include "elf_file.h"
 #include "elf_symbols.h"
+#include "long_name.h"
 #include "symbols.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
@@ -22,7 +23,6 @@
 #define REFERENCE_MAX 32 /* back references per name */
 /* For numbers in Rust names. */
 #define DIGITS       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define READABLE_MAX 512 /* characters kept */
 
 struct symbols {
 	struct symbols_access access;
@@ -197,8 +197,8 @@ char *demangle(const char *name)
 	if ((strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)) || !is_harmless(name))
 		return NULL;
 	readable = cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	if (readable && strnlen(readable, READABLE_MAX + 1) > READABLE_MAX)
-		memcpy(readable + READABLE_MAX - 3, "...", 4);
+	if (readable)
+		long_name_shorten(readable);
 	return readable;
 }
 
