@@ -14,7 +14,7 @@ count() { # NAME
 	need_root
 	"$WORKLOADS/calls" compat || skip 'no 32-bit system calls on this machine'
 	record -- "$WORKLOADS/calls" compat
-	same 'getpid by int 0x80' "$(count syscall32_20)" 100
+	same 'getpid by int 0x80' "$(count 'getpid (32-bit)')" 100
 	same getpid "$(count getpid)" 100
 	same writev "$(count writev)" 0
 }

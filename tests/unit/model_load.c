@@ -248,7 +248,7 @@ TEST(kernel_totals_of_system_calls_win_if_larger)
 	CHECK_EQ(find_call(model, "write")->max_ns, 700);
 	CHECK_EQ(find_call(model, "write")->in_gc_count, 1);
 	CHECK_EQ(find_call(model, "syscall_999")->count, 1);
-	CHECK_EQ(find_call(model, "syscall32_4")->count, 1);
+	CHECK_EQ(find_call(model, "write (32-bit)")->count, 1);
 	CHECK_EQ(model->syscall_count, 114);
 	model_free(model);
 	synthetic_free(&synthetic);

@@ -147,17 +147,15 @@ TEST(names_are_made_readable)
 	}
 }
 
-/* A prefix, `n` times an argument, and the rest. */
-static char *long_name(const char *prefix, size_t n, const char *argument, const char *rest)
+/* A prefix, `n` times an argument, and the end. */
+static void repeat(const char *prefix, size_t n, const char *argument, const char *end,
+		   char out[8192])
 {
-	char *name = calloc(1, strlen(prefix) + n * strlen(argument) + strlen(rest) + 1);
+	size_t size = (size_t)sprintf(out, "%s", prefix);
 
-	CHECK(name);
-	strcpy(name, prefix);
 	for (size_t i = 0; i < n; i++)
-		strcat(name, argument);
-	strcat(name, rest);
-	return name;
+		size += (size_t)sprintf(out + size, "%s", argument);
+	strcpy(out + size, end);
 }
 
 TEST(long_names_keep_what_tells_functions_apart)
@@ -182,20 +180,18 @@ TEST(long_names_keep_what_tells_functions_apart)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *one = long_name(cases[i].prefix, 25 + 200 * (i > 2), cases[i].argument,
-				      cases[i].rest);
-		char *other = long_name(cases[i].prefix, 26 + 200 * (i > 2), cases[i].argument,
-					cases[i].rest);
 		size_t begin = strlen(cases[i].begin), end = strlen(cases[i].end), size;
+		size_t count = i > 2 ? 225 : 25;
+		char one[8192], other[8192];
 
+		repeat(cases[i].prefix, count, cases[i].argument, cases[i].rest, one);
+		repeat(cases[i].prefix, count + 1, cases[i].argument, cases[i].rest, other);
 		long_name_shorten(one);
 		long_name_shorten(other);
 		size = strlen(one) - strlen(" #12345678");
 		CHECK(strlen(one) <= LONG_NAME_MAX && strcmp(one, other) != 0);
 		CHECK(!strncmp(one, cases[i].begin, begin));
 		CHECK(!strncmp(one + size - end, cases[i].end, end) && one[size + 1] == '#');
-		free(one);
-		free(other);
 	}
 }
 

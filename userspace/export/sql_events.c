@@ -231,15 +231,6 @@ static int settle_thread(struct sql *sql, const struct record_syscall *record, u
 		     : assign_call(&thread->waits, sql->wait_in_syscall, id, start, record->time);
 }
 
-static const char *call_name(const struct world *world, uint64_t number, bool compat,
-			     char unknown[32])
-{
-	const char *name = compat ? NULL : syscall_name(world->model->run.machine, number);
-
-	snprintf(unknown, 32, "syscall%s_%u", compat ? "32" : "", (unsigned)number);
-	return name ? name : unknown;
-}
-
 static int take_syscall(struct sql *sql, const struct world *world,
 			const struct record_syscall *record)
 {
@@ -247,7 +238,8 @@ static int take_syscall(struct sql *sql, const struct world *world,
 	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
 	const struct sql_process *state = sql_process(sql, process);
 	struct syscall_call call = syscall_of_record(world, record);
-	char unknown[32], arguments[SYSCALL_TEXT];
+	const char *machine = world->model->run.machine;
+	char label[SYSCALL_LABEL], arguments[SYSCALL_TEXT];
 	struct row_syscalls row;
 	int error = settle_thread(sql, record, id, start);
 
@@ -261,8 +253,7 @@ static int take_syscall(struct sql *sql, const struct world *world,
 		.process = integer(process),
 		.thread = integer(record->thread),
 		.number = integer(record->number),
-		.name = text(
-			call_name(world, record->number, record->flags & SYSCALL_COMPAT, unknown)),
+		.name = text(syscall_label(machine, call.number, label)),
 		.duration_ns = integer(record->duration),
 		.result = call.unfinished ? nothing() : integer((uint64_t)record->result),
 		.arg0 = integer(record->arg0),
@@ -290,8 +281,10 @@ static int take_wait(struct sql *sql, const struct world *world, const struct re
 	uint64_t start = record->time > record->duration ? record->time - record->duration : 0;
 	const struct sql_process *state = sql_process(sql, process);
 	struct sql_thread *thread = thread_of(sql, record->thread);
+	uint64_t compat = record->flags & WAIT_COMPAT ? SYSCALL_NUMBER_COMPAT : 0;
+	const char *machine = world->model->run.machine;
 	bool in_call = record->flags & WAIT_IN_CALL;
-	char unknown[32];
+	char label[SYSCALL_LABEL];
 	struct row_waits row;
 
 	if (!state || !thread)
@@ -319,8 +312,7 @@ static int take_wait(struct sql *sql, const struct world *world, const struct re
 	};
 	if (in_call) {
 		row.number = integer(record->number);
-		row.name = text(
-			call_name(world, record->number, record->flags & WAIT_COMPAT, unknown));
+		row.name = text(syscall_label(machine, record->number | compat, label));
 		wait_for_syscall(&thread->waits, id, record->time);
 	}
 	return database_put(sql->database, TABLE_waits, &row);

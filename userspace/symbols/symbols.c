@@ -22,7 +22,7 @@
 #define MANGLED_MAX   1024
 #define REFERENCE_MAX 32 /* back references per name */
 /* For numbers in Rust names. */
-#define DIGITS       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct symbols {
 	struct symbols_access access;

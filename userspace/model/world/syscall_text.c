@@ -182,17 +182,14 @@ bool syscall_executes(const struct model *model, const struct record_syscall *re
 
 const char *syscall_describe(const struct model *model, uint64_t number)
 {
-	bool compat = number & SYSCALL_NUMBER_COMPAT;
-	const char *known = compat ? NULL : syscall_name(model->run.machine, number);
+	char text[SYSCALL_LABEL];
+	const char *label = syscall_label(model->run.machine, number, text);
 	char *name;
 
-	if (known)
-		return known;
-	name = arena_alloc(model->arena, 32);
-	if (name)
-		snprintf(name, 32, "syscall%s_%u", compat ? "32" : "",
-			 (unsigned)(number & INT32_MAX));
-	return name;
+	if (label != text)
+		return label;
+	name = arena_alloc(model->arena, SYSCALL_LABEL);
+	return name ? strcpy(name, text) : NULL;
 }
 
 const char *syscall_to_text(const struct world *world, struct syscall_call call)

@@ -55,4 +55,9 @@ const char *syscall_to_text(const struct world *world, struct syscall_call call)
 /* NULL: unknown. `machine` as in uname -m. */
 const char *syscall_name(const char *machine, uint64_t number);
 
+enum { SYSCALL_LABEL = 64 };
+
+/* What a call is shown as: its name, "getpid (32-bit)" or "syscall_1234", in `text` or static. */
+const char *syscall_label(const char *machine, uint64_t number, char text[SYSCALL_LABEL]);
+
 #endif
