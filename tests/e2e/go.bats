@@ -144,6 +144,36 @@ rows() { # SQL
 	"$GCPROF" query --format csv "$1" | tail -n +2
 }
 
+# The linker leaves out what such a program does not call, as functions that stop it for others.
+@test "a program that imports nothing has its pauses" {
+	cat >plain.go <<'END'
+package main
+
+type node struct {
+	left, right *node
+	room        [48]byte
+}
+
+func build(depth int) *node {
+	if depth == 0 {
+		return &node{}
+	}
+	return &node{left: build(depth - 1), right: build(depth - 1)}
+}
+
+func main() {
+	for i := 0; i < 300; i++ {
+		build(13)
+	}
+}
+END
+	GO111MODULE=off go build -ldflags='-s -w' -o plain plain.go
+	GODEBUG=gctrace=1 record -- ./plain
+	cycles=$(grep -c '^gc .* @' record.log)
+	# The program may end in another cycle.
+	holds ".gc.major.count >= 2 * $cycles and .gc.major.count <= 2 * $cycles + 3 and $cycles > 20"
+}
+
 # The program asks for three collections, which gctrace calls forced.
 @test "cycles have the causes that gctrace has, and stops their reasons" {
 	GODEBUG=gctrace=1 "$GCPROF" record -- "$PROGRAMS/heap" heap.pb 2>record.log &

@@ -408,23 +408,22 @@ static bool is_load(const struct code *code, ZydisRegister *to)
 	return true;
 }
 
-/* Is a register stored to a word of the object at `base`? */
+/* Is something stored to a word of the object at `base`? */
 static bool is_store(const struct code *code, ZydisRegister base)
 {
 	return code->insn.mnemonic == ZYDIS_MNEMONIC_MOV && code_is_memory(code, 0, base) &&
-	       code->operands[0].size == 64 &&
-	       code->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+	       code->operands[0].size == 64;
 }
 
-/* stopTheWorld loads the thread of its goroutine and stores its argument there: first the length,
- * then the address before it. */
-int go_file_stop(struct go_file *file, struct go_stop *out)
+/* A function that loads the thread of its goroutine and stores a text there: first the length, then
+ * the address before it. */
+static int find_stop(struct go_file *file, const char *function, struct go_stop *out)
 {
 	ZydisRegister thread = ZYDIS_REGISTER_NONE, to;
 	int64_t length = 0;
 	struct code code;
 
-	if (!code_named(file, "runtime.stopTheWorld", &code))
+	if (!code_named(file, function, &code))
 		return -ENOENT;
 	while (code_step(&code)) {
 		if (is_load(&code, &to) && code_is_memory(&code, 1, ZYDIS_REGISTER_R14)) {
@@ -439,6 +438,14 @@ int go_file_stop(struct go_file *file, struct go_stop *out)
 		}
 	}
 	return -ENOENT;
+}
+
+int go_file_stop(struct go_file *file, struct go_stop *out)
+{
+	/* The linker leaves the first out where nothing but the collector stops the world. */
+	int err = find_stop(file, "runtime.stopTheWorld", out);
+
+	return err ? find_stop(file, "runtime.gcMarkTermination", out) : 0;
 }
 
 /* mov %fs:x,%reg; in position-independent code mov $x,%base; mov %fs:(%base),%reg. */
