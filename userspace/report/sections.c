@@ -181,9 +181,16 @@ static void note_tracing(const struct section *section)
 		       !section->model->n_syscalls ? ""
 		       : tracing->estimated
 			       ? "~ marks estimates for the whole time, ± shows how far the count "
-				 "may be off; p50, p99 and max cover the traced calls."
+				 "may be off, ≥ that at least so many were made; p50, p99 and max "
+				 "cover the traced calls."
 			       : "A profile of this old version does not allow estimates: only the "
 				 "traced calls are counted.");
+}
+
+/* A count of which little more is known than its least. */
+static bool is_rough(const struct estimate *count)
+{
+	return count->high > 2 * count->value;
 }
 
 static void call_count(struct table *table, bool estimated, uint64_t count)
@@ -195,6 +202,14 @@ static void call_count(struct table *table, bool estimated, uint64_t count)
 		table_cell(table, text);
 	else
 		cell_count(table, count);
+}
+
+static void call_least(struct table *table, const struct estimate *count)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "≥ %s", unit_count((uint64_t)count->low).text);
+	table_cell(table, text);
 }
 
 static void call_time(struct table *table, bool estimated, uint64_t ns)
@@ -220,10 +235,13 @@ static bool call_cell(const struct row_table *rows, struct table *table, unsigne
 			table_cell(table, "0 ended");
 			return true;
 		}
-		call_count(table, call->estimated, call->count);
+		if (call->estimated && is_rough(&call->calls))
+			call_least(table, &call->calls);
+		else
+			call_count(table, call->estimated, call->count);
 		return true;
 	case FIGURE_syscall_count_margin:
-		if (!call->estimated)
+		if (!call->estimated || is_rough(&call->calls))
 			table_cell(table, NULL);
 		else
 			cell_margin(table, &call->calls);

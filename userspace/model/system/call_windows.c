@@ -20,13 +20,10 @@
 
 #define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
 /* Relative uncertainty of the cost of tracing a call. */
-#define COST_UNCERTAINTY 0.6
-/*
- * Tracing evicts the program from the caches. This slows it down by a share of its own time, at
- * most by a multiple of the cost of tracing. The actual slowdown may be zero or twice as much.
- */
-#define CACHE_SHARE     0.1
-#define CACHE_TIMES_MAX 2
+#define COST_UNCERTAINTY 0.25
+/* How much of the share of tracing in earlier windows counts beside that in the latest: the ratio
+ * of two noisy figures of one window is too high on average. */
+#define REMEMBERED 0.75
 /* A call that takes as long on average, ns, waits: wall time is the better scale. */
 #define WAITING_NS 1e5
 /* ns of CPU time in windows. With less, a process is counted with its next window. */
@@ -35,7 +32,7 @@
  * Share of a window that also counts in the next one, or in a gap that no window follows. A gap
  * waits for at most so many windows of other processes.
  */
-#define KEPT      0.0625
+#define KEPT      0.001
 #define WAITS_MAX 64
 /* With few samples, their variance is raised by this divided by their number. */
 #define FEW 3
@@ -68,6 +65,7 @@ struct window_total {
 struct window_process {
 	uint64_t traced, untraced; /* CPU time so far, ns */
 	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
+	double recent, recent_own; /* CPU time in recent windows, and its part without tracing */
 	double pooled;             /* CPU time in gaps while it was in the pool */
 	/* Wall time of the recording's windows and gaps up to the last sample, and of windows that
 	 * count again. */
@@ -286,15 +284,17 @@ static double wall_scale(const struct window_set *windows, struct window_process
  */
 static void close_process(struct window_set *windows, struct window_process *process)
 {
-	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, left, caches, own, unsure,
-	       wall = wall_scale(windows, process, kept);
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, own, unsure;
+	double wall = wall_scale(windows, process, kept);
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
-	left = fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
-	caches = fmin(CACHE_SHARE * left, CACHE_TIMES_MAX * tracing);
-	own = fmax(left - caches, 1);
-	unsure = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
+	process->recent = REMEMBERED * process->recent + process->cpu;
+	process->recent_own = REMEMBERED * process->recent_own +
+			      fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
+	own = process->recent > 0 ? process->cpu * process->recent_own / process->recent : 0;
+	own = fmax(own, 1);
+	unsure = COST_UNCERTAINTY * fmin(tracing, process->cpu) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
 		bool waits = total->fresh[CALL_NS] > WAITING_NS * total->fresh[CALL_COUNT];
 		double more[CALL_FIGURES], scale = waits ? wall : process->gap / own;
