@@ -207,9 +207,13 @@ copies_later() { # HOW OPTION...
 	record -F 0 -- sh -c "$PYTHON -I -S forks.py; sleep 2"
 	cat record.log
 	"$GCPROF" query --format csv 'SELECT count(*) FROM collections' 2>/dev/null | tail -n 1 >counted
-	# What it did in its first milliseconds is not recorded.
-	awk '{ getline counted <"counted"; exit !(counted > $1 / 2 && counted <= $1 + 10) }' out
-	holds '[.losses[] | select(.name == "UNPROBED") | .count > 0] == [true]'
+	# What it did in its first milliseconds is not recorded: on a busy machine more, of its second.
+	missed=$(ask '[.losses[] | select(.name == "UNPROBED") | .count] | add')
+	echo "$(cat counted) of $(cat out) collections, $missed ms missed"
+	[ "$missed" -gt 0 ]
+	awk -v missed="$missed" '{
+		getline counted <"counted"
+		exit !((counted > $1 / 2 || missed > 300) && counted <= $1 + 10) }' out
 }
 
 @test "a program that a thread executes is recorded from its start on" {

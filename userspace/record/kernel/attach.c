@@ -213,12 +213,12 @@ static void set_problem(struct attach *attach, int err, uint32_t pid, struct att
 		out->file->refused = true;
 }
 
-/* The process has the file, but no thread any more; or it was forked, and something was in the way
- * for too long. A fork that it made meanwhile may be reported later. */
+/* The process has the file, but no thread any more; or it was forked, and is ending, or something
+ * was in the way for too long. A fork that it made meanwhile may be reported later. */
 static bool is_lost(const struct attach_result *result)
 {
 	return result->sites == -ESRCH || result->sites == -ECHILD ||
-	       (result->sites == -EBUSY && !result->file);
+	       (!result->file && (result->sites == -EBUSY || result->sites == -ENOENT));
 }
 
 /* False: there is none, or not yet. */
@@ -404,6 +404,10 @@ int attach_file(struct attach *attach, struct file *file, const struct probe_tar
 	err = find_places(attach, file, &first);
 	if (!err) {
 		number = find_link(attach, first, target->process);
+		if (number != LINKS_NONE && link_at(attach, number)->state == LINK_LOST) {
+			probe_links_end(attach->links, number);
+			number = LINKS_NONE;
+		}
 		if (number != LINKS_NONE) {
 			link_at(attach, number)->mapped = clock_now();
 			return link_at(attach, number)->state == LINK_WAITS;
