@@ -120,7 +120,11 @@ latency() {
 		"$(jq -s '[.[] | select(.record == "period" and .reason == 1).new_period][0]' dump)" 524288
 }
 
-@test "a recorder that was killed leaves its period to the program until the next one comes" {
+row_is_gone() { # PID REQUESTS
+	[ "$(requests "$1")" = "$2" ]
+}
+
+@test "a recorder that was killed leaves its period to the program if its openers were killed, too" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 1000
 	churn=$pid
@@ -130,7 +134,11 @@ latency() {
 	recorder=$!
 	wait_attached
 	kill -KILL "$recorder"
-	wait "$recorder" || true
+	wait_until row_is_gone "$churn" "$before"
+	"$GCPROF" record -v -R 64K -p "$churn" 2>record.log 3>&- &
+	recorder=$!
+	wait_attached
+	kill_with_openers "$recorder"
 	[ "$(requests "$churn")" != "$before" ]
 	begin_recording -p "$churn"
 	wait_said "process $churn still did what a gcprof that was killed had asked for"

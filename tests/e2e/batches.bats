@@ -202,8 +202,7 @@ record_running() { # NAME RECORD COUNT OPTION...
 	started+=("$recorder")
 	wait_until grep -q 'probes attached' asked.log
 	[ "$(requests "$churn")" != "$before" ]
-	kill -KILL "$recorder"
-	wait "$recorder" || true
+	kill_with_openers "$recorder"
 	begin_recording -p "$churn"
 	wait_said 'still did what a gcprof that was killed had asked for'
 	end_recording

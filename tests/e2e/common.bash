@@ -147,6 +147,13 @@ wait_until() { # COMMAND...
 	return 1
 }
 
+# A recorder is killed with the processes that would restore what it wrote into programs.
+kill_with_openers() { # PID
+	pkill -KILL -P "$1" -x gcprof-opener || true
+	kill -KILL "$1"
+	wait "$1" || true
+}
+
 # CPU time of a process so far, in hundredths of a second.
 ticks() { # PID
 	awk '{print $14 + $15}' "/proc/$1/stat"

@@ -343,13 +343,35 @@ start() {
 			.size == $size and (.changed / 1e9 | floor) == $s)'
 }
 
+is_switched_off() { # PID
+	[ "$(variable "$1" runtime.disableMemoryProfiling 1)" = 01 ]
+}
+
+@test "a recorder that is killed leaves no setting in a program, attached or started" {
+	start
+	"$GCPROF" record -R 64K -p "${started[0]}" 2>record.log &
+	started+=($!)
+	wait_until is_rate "${started[0]}" $FINE
+	kill -KILL "${started[1]}"
+	wait_until is_rate "${started[0]}" $OFF
+	"$GCPROF" record -o killed.data -- "$PROGRAMS/objects" >/dev/null 2>killed.log &
+	recorder=$!
+	started+=("$recorder")
+	wait_until pgrep -P "$recorder" -x objects
+	program=$(pgrep -P "$recorder" -x objects)
+	started+=("$program")
+	wait_until is_rate "$program" $GOS
+	kill -KILL "$recorder"
+	wait_until is_rate "$program" $OFF
+	wait_until is_switched_off "$program"
+}
+
 @test "what a killed recorder left is put back by the next one" {
 	start
 	"$GCPROF" record -p "${started[0]}" 2>record.log &
 	started+=($!)
 	wait_until is_rate "${started[0]}" $OURS
-	kill -KILL "${started[1]}"
-	wait "${started[1]}" || true
+	kill_with_openers "${started[1]}"
 	is_rate "${started[0]}" $OURS
 	record --no-writes -p "${started[0]}" --duration 1s
 	holds '.alloc.samples > 0'
@@ -367,8 +389,7 @@ start() {
 	program=$(pgrep -P "$recorder" -x objects)
 	started+=("$program")
 	wait_busy "$program"
-	kill -KILL "$recorder"
-	wait "$recorder" || true
+	kill_with_openers "$recorder"
 	is_rate "$program" $GOS
 	record_until alloc 300 -p "$program"
 	holds '.alloc.types | any(.name == "main.node")'
@@ -419,8 +440,7 @@ start() {
 	"$GCPROF" record -R 64K -p "${started[0]}" 2>record.log &
 	started+=($!)
 	wait_until is_rate "${started[0]}" $FINE
-	kill -KILL "${started[1]}"
-	wait "${started[1]}" || true
+	kill_with_openers "${started[1]}"
 	is_rate "${started[0]}" $FINE
 	record -p "${started[0]}" --duration 1s
 	is_rate "${started[0]}" $OFF

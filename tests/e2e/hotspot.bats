@@ -405,7 +405,13 @@ right_sums() { # NODES
 	started+=($!)
 	wait_until is_interval "$pid" $FINE
 	kill -KILL "${started[1]}"
-	wait "${started[1]}" || true
+	wait_until is_interval "$pid" $DEFAULT
+	wait_until is_switch "$pid" 00
+	"$GCPROF" record -R 64K -F 0 -p "$pid" 2>record.log &
+	started+=($!)
+	wait_until is_interval "$pid" $FINE
+	wait_until is_switch "$pid" 01
+	kill_with_openers "${started[2]}"
 	is_interval "$pid" $FINE
 	is_switch "$pid" 01
 	record -F 0 --duration 1 -p "$pid"

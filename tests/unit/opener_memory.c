@@ -16,6 +16,7 @@
 #include "reader/remote_memory.h"
 #include "reader/worker.h"
 #include "record/machine/clock.h"
+#include "record/opener/undo.h"
 #include "record/world/snapshot.h"
 
 static struct gcprof_control block = {
@@ -457,4 +458,41 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	end(opener);
+}
+
+/* What a recorder that was killed has listed is undone, though a program before it in the list does
+ * not answer, and what is not listed any more is not. */
+TEST(what_is_listed_is_undone_after_the_recorder)
+{
+	struct opener_memory silent, orders[2];
+	struct fuse_rig rig;
+	pid_t program, recorder;
+	uint64_t began;
+
+	CHECK(!mkdir("fuse", 0755));
+	rig = fuse_rig_begin("fuse");
+	program = start_silent(&silent);
+	orders[0] = order_to_write(&variable, 8, 7);
+	orders[1] = order_to_write(&block.names, 3, 4);
+	variable = 8;
+	recorder = fork();
+	if (!recorder) {
+		undo_slot slots[3] = {0};
+		struct opener *opener = begin();
+
+		undo_put(opener_undo_list(opener), &slots[0], &silent);
+		undo_put(opener_undo_list(opener), &slots[1], &orders[1]);
+		undo_put(opener_undo_list(opener), &slots[2], &orders[0]);
+		undo_put(opener_undo_list(opener), &slots[1], NULL);
+		kill(getpid(), slots[0] && !slots[1] && slots[2] ? SIGKILL : SIGABRT);
+	}
+	began = clock_now();
+	CHECK_EQ(waitpid(recorder, NULL, 0), recorder);
+	while (*(volatile uint64_t *)&variable != 7 && clock_now() - began < UINT64_C(10000000000))
+		usleep(1000);
+	CHECK_EQ(variable, 7);
+	CHECK_EQ(block.names, 3);
+	fuse_rig_end(&rig);
+	kill(program, SIGKILL);
+	CHECK_EQ(waitpid(program, NULL, 0), program);
 }

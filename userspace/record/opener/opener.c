@@ -18,6 +18,7 @@
 #include "../../reader/worker.h"
 #include "../../util/quota.h"
 #include "../../util/turns.h"
+#include "undo.h"
 
 #define LIMIT_NS  UINT64_C(2000000000)  /* of a request */
 #define RECENT_NS UINT64_C(60000000000) /* more recent hangs shorten the limit */
@@ -72,6 +73,7 @@ struct hangs {
 
 struct opener {
 	struct lane lanes[LANES];
+	struct undo *undo;
 	struct hangs hangs[HANGS_MAX];
 	size_t n_hangs; /* so far: the oldest entries are overwritten */
 	opener_user_of *user_of;
@@ -91,6 +93,10 @@ int opener_create(bool wakes, struct opener **out)
 	if (!opener)
 		return -ENOMEM;
 	opener->waiting.most = QUEUE_MAX;
+	if (undo_create(&opener->undo)) {
+		free(opener);
+		return -ENOMEM;
+	}
 	for (int i = 0; i < LANES; i++) {
 		struct lane *lane = &opener->lanes[i];
 
@@ -102,6 +108,11 @@ int opener_create(bool wakes, struct opener **out)
 	}
 	*out = opener;
 	return 0;
+}
+
+struct undo *opener_undo_list(struct opener *opener)
+{
+	return opener->undo;
 }
 
 void opener_know_users(struct opener *opener, opener_user_of *user_of, void *context)
@@ -368,6 +379,7 @@ void opener_free(struct opener *opener)
 		turns_free(&lane->turns);
 	}
 	quota_free(&opener->waiting);
+	undo_free(opener->undo);
 	free(opener);
 }
 

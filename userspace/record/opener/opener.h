@@ -22,6 +22,7 @@
 #include "../../../bpf/events.h"
 
 struct opener;
+struct undo;
 
 /* A file as the kernel identifies it in a mapping. */
 struct module_place {
@@ -70,6 +71,9 @@ int opener_main(void);
  * Starts no process before the first request. -ENOMEM.
  */
 int opener_create(bool wakes, struct opener **out);
+
+/* The list of what is to be undone if this process dies; as long as the opener. */
+struct undo *opener_undo_list(struct opener *opener);
 
 /* Starts the processes before the first request. */
 void opener_prepare(struct opener *opener);

@@ -106,7 +106,8 @@ static const struct call_allowed allowed[] = {
 static int settle_rights(uint32_t kind, const struct invoker *user)
 {
 	static uint32_t settled;
-	uint32_t group = kind == OPENER_SPACE || kind == OPENER_MAPS || kind == OPENER_WORDS
+	uint32_t group = kind == OPENER_SPACE || kind == OPENER_MAPS || kind == OPENER_WORDS ||
+					 kind == OPENER_UNDO
 				 ? OPENER_MEMORY
 			 : kind == OPENER_USER || kind == OPENER_MEMORY ? kind
 									: OPENER_MAPPED;
@@ -156,6 +157,7 @@ static size_t size_of(uint32_t kind)
 		[OPENER_MAPS] = sizeof(struct opener_process),
 		[OPENER_WORDS] = sizeof(struct opener_process),
 		[OPENER_HASH] = sizeof(struct opener_hash),
+		[OPENER_UNDO] = sizeof(struct opener_memory),
 	};
 
 	return kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[kind] : 0;
@@ -207,6 +209,14 @@ static void change_memory(const struct opener_memory *wanted)
 	answer(err, &block, sizeof(block), -1);
 }
 
+static void keep_list(int fd)
+{
+	const struct opener_block block = {0};
+
+	opener_undo_later(fd);
+	answer(0, &block, sizeof(block), -1);
+}
+
 static void hash_file(const struct opener_head *head, const struct opener_hash *wanted, int fd)
 {
 	struct opener_block block = {0};
@@ -251,6 +261,9 @@ static void work(const struct request *request, const void *body)
 	case OPENER_HASH:
 		hash_file(head, body, fd);
 		break;
+	case OPENER_UNDO:
+		keep_list(fd);
+		break;
 	default:
 		change_memory(body);
 	}
@@ -282,5 +295,6 @@ int opener_main(void)
 		for (size_t i = 0; i < request.files.n; i++)
 			close(request.files.fds[i]);
 	}
+	opener_undo();
 	return EXIT_SUCCESS;
 }

@@ -45,4 +45,11 @@ int opener_read_words(uint32_t pid, struct opener_file *executed);
 /* Changes a block in a program's memory: 0 or a negative errno, as opener_memory(). */
 int opener_change_memory(const struct opener_memory *wanted, struct opener_block *out);
 
+/* Keeps the list in this file (undo.h), and this process beyond its parent's death. */
+void opener_undo_later(int fd);
+
+/* Undoes what that lists, if there is one: after the parent's death. Takes some 2 s more for
+ * programs whose memory cannot be reached. */
+void opener_undo(void);
+
 #endif

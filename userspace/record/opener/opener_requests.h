@@ -29,6 +29,7 @@ enum opener_request {
 	OPENER_MAPS,   /* opener_process: zeroed opener_file and a descriptor of text */
 	OPENER_WORDS,  /* opener_process: opener_file, zero except for the inode, and likewise */
 	OPENER_HASH,   /* opener_hash, with a file's descriptor: opener_block */
+	OPENER_UNDO, /* opener_memory, zeroed, with a list of such (undo.h): opener_block, zeroed */
 };
 
 struct opener_head {

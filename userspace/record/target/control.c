@@ -11,6 +11,7 @@
 
 #include "../machine/clock.h"
 #include "control.h"
+#include "../opener/undo.h"
 #include "../../util/log.h"
 #include "../../../gc/provider/frame.h"
 
@@ -25,6 +26,7 @@ struct block {
 	struct control *control;
 	struct event_mmap mapping;
 	struct opener_memory order; /* its location, and the pending request */
+	undo_slot undo;             /* removes our row if we die */
 	bool busy;                  /* a request is pending */
 	bool joined;                /* it has our row, with `ceiling` and `paused` */
 	uint64_t since;             /* a time when it had it, ns */
@@ -66,6 +68,15 @@ void control_set_visitor(struct control *control, control_joined *joined, void *
 
 static opener_done block_done;
 
+/* Its row would keep the program sampling. */
+static void block_list(struct block *block)
+{
+	struct opener_memory leave = block->order;
+
+	leave.change = OPENER_LEAVE;
+	undo_put(opener_undo_list(block->control->opener), &block->undo, &leave);
+}
+
 static void block_send(struct block *block, enum opener_change change)
 {
 	const struct control_options *options = &block->control->options;
@@ -78,6 +89,8 @@ static void block_send(struct block *block, enum opener_change change)
 		.ceiling = options->ceiling,
 		.flags = options->flags,
 	};
+	if (change == OPENER_JOIN)
+		block_list(block);
 	block->err = opener_memory(block->control->opener, &block->order, block_done, block);
 	block->busy = !block->err;
 	block->asked = clock_now();
@@ -110,6 +123,9 @@ static void block_done(void *context, const struct opener_result *result)
 	block->joined = joins && !result->err;
 	if (block->joined && !was_joined)
 		block->since = clock_now();
+	/* Where our row could not be removed in time, it may be later. */
+	if (!block->joined && result->err != -ETIME)
+		undo_put(opener_undo_list(control->opener), &block->undo, NULL);
 	block->ceiling = block->order.request.ceiling;
 	block->paused = block->order.request.period == GCPROF_NO_SAMPLES;
 	if (!result->err)
@@ -151,6 +167,7 @@ static void block_free(struct control *control, struct block **at)
 	*at = block->next;
 	control->count--;
 	opener_cancel(control->opener, block);
+	undo_put(opener_undo_list(control->opener), &block->undo, NULL);
 	free(block);
 }
 
@@ -208,6 +225,9 @@ int control_forked(struct control *control, const struct process *child)
 		own->joined = block->joined && child->begin > block->since;
 		own->since = child->begin;
 		own->err = control->options.forbidden ? -EPERM : 0;
+		own->order.request.recorder = (uint32_t)getpid();
+		if (own->joined)
+			block_list(own);
 		own->ceiling = block->ceiling;
 		own->paused = block->paused;
 		block_step(own);
@@ -280,7 +300,11 @@ void control_free(struct control *control)
 		block_step(block);
 	}
 	opener_settle(control->opener, END_NS);
-	while (control->blocks)
+	while (control->blocks) {
+		/* What hangs is left to a process that may wait. */
+		if (control->blocks->joined || control->blocks->busy)
+			control->blocks->undo = 0;
 		block_free(control, &control->blocks);
+	}
 	free(control);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
+#include "../opener/undo.h"
 #include "../world/snapshot.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/log.h"
@@ -56,6 +57,8 @@ struct variable {
 	bool looks;        /* the request only looks whether a value is to be restored */
 	bool met;          /* the recording knows its process */
 	bool ours, leaves; /* ours: it has our value; leaves: the request restores it */
+	undo_slot undo;    /* restores our value if we die */
+	undo_slot coming;  /* the same of the value that the request writes */
 };
 
 struct switches {
@@ -137,9 +140,20 @@ static bool take_over(struct variable *variable)
 	return true;
 }
 
-static void variable_done(void *context, const struct opener_result *result)
+/* Lists how this value is restored. */
+static void variable_list(struct variable *variable, undo_slot *slot, uint64_t value)
 {
-	struct variable *variable = context;
+	struct opener_memory order = variable->order;
+
+	order.change = OPENER_WRITE;
+	memcpy(&order.expected, &value, sizeof(value));
+	memcpy(&order.wanted, &variable->write->expected, sizeof(order.wanted));
+	undo_put(opener_undo_list(variable->switches->opener), slot, &order);
+}
+
+/* What we know of its value after a request. */
+static void variable_take(struct variable *variable, const struct opener_result *result)
+{
 	const struct runtime_write *write = variable->write;
 
 	variable->busy = false;
@@ -169,6 +183,22 @@ static void variable_done(void *context, const struct opener_result *result)
 		variable->ours = take_over(variable);
 }
 
+static void variable_done(void *context, const struct opener_result *result)
+{
+	struct variable *variable = context;
+	struct undo *undo = opener_undo_list(variable->switches->opener);
+	undo_slot coming = variable->coming;
+
+	variable->coming = 0;
+	variable_take(variable, result);
+	/* Where it could not be restored in time, it may be later. */
+	if (variable->ours)
+		variable_list(variable, &variable->undo, variable->own);
+	else if (result->err != -ETIME)
+		undo_put(undo, &variable->undo, NULL);
+	undo_put(undo, &coming, NULL);
+}
+
 static void variable_send(struct variable *variable, uint64_t expected, uint64_t wanted)
 {
 	struct opener_memory *order = &variable->order;
@@ -178,6 +208,8 @@ static void variable_send(struct variable *variable, uint64_t expected, uint64_t
 	order->size = variable->write->size;
 	memcpy(&order->expected, &expected, sizeof(expected));
 	memcpy(&order->wanted, &wanted, sizeof(wanted));
+	if (!keeps && wanted != variable->write->expected)
+		variable_list(variable, &variable->coming, wanted);
 	variable->busy = !opener_memory(variable->switches->opener, order, variable_done, variable);
 }
 
@@ -426,6 +458,7 @@ static void sweep(struct switches *switches, const struct processes *processes, 
 		}
 		*at = variable->next;
 		switches->count--;
+		undo_put(opener_undo_list(switches->opener), &variable->undo, NULL);
 		free(variable);
 	}
 	switches->sweep = now + KEEP_NS;
