@@ -386,7 +386,7 @@ unlock_map() {
 	unlock_map
 	cat record.log
 	echo "took $took us"
-	[ $took -lt $(($(patience $((2 + END_S))) * 1000000)) ]
+	[ $took -lt $(($(patience $((END_S / 3))) * 1000000)) ]
 	grep -q "memory map kept locked by .*process $stuck (points)" record.log
 	grep -q 'until then probes are not removed' record.log
 	honest

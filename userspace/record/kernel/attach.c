@@ -23,6 +23,7 @@
 
 #define LIMIT_NS      UINT64_C(2000000000)  /* of a request, before a message */
 #define ONE_BY_ONE_NS UINT64_C(10000000000) /* to remove probes with one link each */
+#define HELD_NS       UINT64_C(400000000)   /* at the end, for a program that is in the way */
 #define RETRY_NS      UINT64_C(200000000)   /* to the next try */
 
 enum { POLL_MS = 20, TRIES_MAX = 50 };
@@ -484,14 +485,14 @@ unsigned attach_sites(const struct attach *attach, enum probe_number probe)
 	return probe_places_sites(attach->places, probe);
 }
 
-/* Continues until nothing is pending. False: the kernel waits for a program all the time. */
+/* Continues until nothing is pending. False: a program is in the way, or the time is over. */
 static bool settles(struct attach *attach, uint64_t end)
 {
 	struct attach_result result;
 
 	while (any_end(attach) || probe_links_wait(attach->links) || attach->request) {
 		(void)attach_turn(attach, &result);
-		if (clock_now() > end)
+		if (clock_now() > end || obstacles_hold(&attach->obstacles, HELD_NS))
 			return false;
 		if (attach->request)
 			worker_wait_any(POLL_MS);
@@ -499,7 +500,7 @@ static bool settles(struct attach *attach, uint64_t end)
 	return true;
 }
 
-/* False: the kernel still waits for a program at the end of the time. */
+/* False: the attacher goes on after us. */
 static bool detach_all(struct attach *attach)
 {
 	uint64_t end = clock_now() + (attach->multi ? LIMIT_NS : ONE_BY_ONE_NS);

@@ -44,6 +44,12 @@ bool obstacles_exceed(struct obstacles *obstacles, uint64_t ns)
 	return now - obstacles->began > ns;
 }
 
+bool obstacles_hold(const struct obstacles *obstacles, uint64_t ns)
+{
+	return obstacles->n_suspects && obstacles->next_check >= obstacles->began &&
+	       clock_now() - obstacles->began > ns;
+}
+
 /* Formats "process 12 (name), process 13 (name)". */
 static const char *describe(const uint32_t *pids, size_t n)
 {

@@ -26,6 +26,9 @@ void obstacles_begin(struct obstacles *obstacles);
 /* Has the request taken `ns`? Until then, checks from time to time which program is in the way. */
 bool obstacles_exceed(struct obstacles *obstacles, uint64_t ns);
 
+/* Has a program been in the way at all checks of a request that has taken `ns`? */
+bool obstacles_hold(const struct obstacles *obstacles, uint64_t ns);
+
 /* A sentence about `what` not being done in time: -ETIME. */
 int obstacles_late(struct obstacles *obstacles, const char *what, struct problem *problem);
 
