@@ -57,6 +57,15 @@ int spool_push(const char *spool, spool_pusher *push, struct http *http,
  * sent. */
 int pyroscope_push(struct http *http, const char *file, const struct fleet_given *given);
 
+/*
+ * The process that pushes for a recorder, when main() is called as PUSHER with options of gcprof
+ * push. It gets paths from standard input, a socket, and answers each with a byte: 0 if the server
+ * or the spool has it. An exit status.
+ */
+#define PUSHER "gcprof-pusher"
+enum { PUSHER_WORDS_MAX = 16 + 2 * OPTION_LIST_MAX };
+int pusher_main(int argc, char **argv);
+
 /* Checks the URL (NULL: the default) and the labels. 0 or -EINVAL, with the error printed. */
 int server_check(const char *url, const struct option_list *labels);
 

@@ -67,7 +67,9 @@ struct keeping {
 /* The process that pushes complete profiles. */
 struct pusher {
 	pid_t pid;
-	int socket; /* -1: without --push */
+	int socket;       /* -1: without --push */
+	unsigned waiting; /* profiles sent to it, and not answered */
+	bool failed;      /* one was neither pushed nor stored in the spool */
 };
 
 /* Everything that belongs to one recording, in order of creation. */
@@ -208,7 +210,7 @@ uint64_t recording_recorded(const struct recording *recording, uint64_t time);
 /* With --push. Starts the pushing process, before anything else: 0 or an exit code. Passes it a
  * complete profile. Waits until it has pushed all; an exit code, with the error printed. */
 int recording_push_open(struct recording *recording);
-void recording_push(const struct recording *recording, const char *path);
+void recording_push(struct recording *recording, const char *path);
 int recording_push_close(struct recording *recording);
 
 /* Formats a size, such as "12.5 MiB". */

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_record_push.c: `gcprof record --push`: pushes each profile when it is complete. */
 /*
- * A separate process pushes: it becomes the invoker, without root's rights, before anything is
- * recorded, so the recorder needs no network. It runs gcprof push for one path after the other.
+ * A separate process pushes (cmd_push_serve.c). It gets one path after the other, and answers each
+ * with a byte: 0 if that profile is safe. It belongs to the user, who may stop it, so the end of
+ * the recording waits a limited time for each answer.
  */
 #include <errno.h>
-#include <limits.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd_push.h"
 #include "cmd_record.h"
 #include "util/log.h"
+#include "util/monotonic.h"
 
-enum { WORDS_MAX = 16 + 2 * OPTION_LIST_MAX };
+#define SECOND_NS UINT64_C(1000000000)
 
 struct words {
-	const char *items[WORDS_MAX];
+	const char *items[PUSHER_WORDS_MAX];
 	size_t count;
 };
 
@@ -34,10 +33,11 @@ static void add(struct words *words, const char *option, const char *value)
 	words->items[words->count++] = value;
 }
 
-static _Noreturn void push(const struct record_options *options, const char *path)
+/* Nothing but the socket goes to a process of the user. */
+static _Noreturn void execute(const struct record_options *options, int socket)
 {
 	const struct pushing *pushing = &options->push;
-	struct words words = {{"gcprof", "push"}, 2};
+	struct words words = {{PUSHER}, 1};
 
 	add(&words, "--to", pushing->url);
 	add(&words, "--user", pushing->user);
@@ -46,97 +46,102 @@ static _Noreturn void push(const struct record_options *options, const char *pat
 	add(&words, "--spool", options->spool);
 	for (size_t i = 0; i < options->labels.count; i++)
 		add(&words, "--label", options->labels.items[i]);
-	add(&words, "--", path);
-	execv("/proc/self/exe", (char *const *)(uintptr_t)words.items);
-	log_error("%s: not pushed: %s", path, strerror(errno));
+	if (dup2(socket, STDIN_FILENO) == STDIN_FILENO && !close_range(STDERR_FILENO + 1, ~0u, 0))
+		execv("/proc/self/exe", (char *const *)(uintptr_t)words.items);
 	_exit(EXIT_FAILURE);
-}
-
-/* A change of user would undo it, so this comes after it. */
-static void die_with(pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(EXIT_FAILURE);
-}
-
-static _Noreturn void serve(const struct recording *recording, int socket, pid_t recorder)
-{
-	int err = invoker_become(&recording->user), failed = 0;
-	char path[PATH_MAX + 1];
-	pid_t self = getpid();
-	ssize_t n;
-
-	die_with(recorder);
-	/* Ctrl-C ends the recording, and this process must survive it to push the last profile. */
-	setpgid(0, 0);
-	prctl(PR_SET_NAME, "gcprof-pusher");
-	while (!err && (n = recv(socket, path, sizeof(path) - 1, 0)) > 0) {
-		pid_t pid;
-		int status;
-
-		path[n] = '\0';
-		pid = fork();
-		if (pid == 0) {
-			die_with(self);
-			push(&recording->options, path);
-		}
-		if (pid < 0 || waitpid(pid, &status, 0) < 0)
-			failed = true;
-		else /* what is in the spool is not lost */
-			failed |= status &&
-				  !(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SPOOLED);
-	}
-	_exit(err || failed);
 }
 
 int recording_push_open(struct recording *recording)
 {
-	pid_t recorder = getpid();
+	struct pusher *pusher = &recording->pusher;
 	int pair[2];
 
-	recording->pusher.socket = -1;
+	*pusher = (struct pusher){.socket = -1};
 	if (!recording->options.push.url)
 		return 0;
 	if (server_check(recording->options.push.url, &recording->options.labels))
 		return EXIT_USAGE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return recording_fail_errno("--push", -errno);
-	recording->pusher.pid = fork();
-	if (recording->pusher.pid == 0) {
-		close(pair[0]);
-		serve(recording, pair[1], recorder);
-	}
+	pusher->pid = fork();
+	if (pusher->pid == 0)
+		execute(&recording->options, pair[1]);
 	close(pair[1]);
-	recording->pusher.socket = pair[0];
-	return recording->pusher.pid < 0 ? recording_fail_errno("--push", -errno) : 0;
+	pusher->socket = pair[0];
+	return pusher->pid < 0 ? recording_fail_errno("--push", -errno) : 0;
 }
 
-void recording_push(const struct recording *recording, const char *path)
+/* Takes an answer. False: there is none. */
+static bool take(struct pusher *pusher)
 {
-	if (recording->pusher.socket < 0 || !path)
+	char failed;
+
+	if (!pusher->waiting ||
+	    recv(pusher->socket, &failed, sizeof(failed), MSG_DONTWAIT) != sizeof(failed))
+		return false;
+	pusher->waiting--;
+	pusher->failed |= failed != 0;
+	return true;
+}
+
+void recording_push(struct recording *recording, const char *path)
+{
+	struct pusher *pusher = &recording->pusher;
+
+	if (pusher->socket < 0 || !path)
 		return;
-	if (send(recording->pusher.socket, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	while (take(pusher))
+		;
+	if (send(pusher->socket, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		log_warning(
 			"%s was not pushed, because earlier profiles are still being pushed; use: "
 			"gcprof push",
 			path);
+	else
+		pusher->waiting++;
+}
+
+/* Waits for the answers. False: there are none for too long, or the process is gone. */
+static bool await_answers(struct pusher *pusher, uint64_t seconds)
+{
+	struct pollfd answers = {.fd = pusher->socket, .events = POLLIN};
+	uint64_t end = monotonic_ns() + seconds * SECOND_NS, now;
+
+	while (pusher->waiting) {
+		if (take(pusher)) {
+			end = monotonic_ns() + seconds * SECOND_NS;
+			continue;
+		}
+		now = monotonic_ns();
+		if (now >= end) {
+			log_error("the last %u were not pushed within %u s each", pusher->waiting,
+				  (unsigned)seconds);
+			return false;
+		}
+		if (poll(&answers, 1, (int)((end - now) / 1000000 + 1)) > 0 &&
+		    !(answers.revents & POLLIN))
+			return false;
+	}
+	return true;
 }
 
 int recording_push_close(struct recording *recording)
 {
+	struct pusher *pusher = &recording->pusher;
 	sigset_t all;
-	int status = 0;
+	bool safe;
 
-	if (recording->pusher.socket < 0)
+	if (pusher->socket < 0)
 		return 0;
-	close(recording->pusher.socket);
 	/* The profile is complete: signals may now end this process. */
 	sigfillset(&all);
 	sigprocmask(SIG_UNBLOCK, &all, NULL);
-	while (waitpid(recording->pusher.pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!status)
+	safe = await_answers(pusher, recording->options.push.seconds) && !pusher->failed;
+	close(pusher->socket);
+	/* It ends by itself; in any case it ends with us. */
+	if (!safe)
+		kill(pusher->pid, SIGKILL);
+	if (safe)
 		return 0;
 	log_error("not every profile was pushed; the files are kept, and gcprof push pushes them");
 	return EXIT_FAILURE;

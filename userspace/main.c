@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_push.h"
 #include "commands.h"
 #include "fleet/rows.h"
 #include "reader/protocol.h"
@@ -129,6 +130,8 @@ int main(int argc, char **argv)
 		return rows_main();
 	if (argc == 1 && strcmp(argv[0], WORKER_USER) == 0)
 		return user_main();
+	if (strcmp(argv[0], PUSHER) == 0)
+		return pusher_main(argc, argv);
 	if (give_up_root(command && command->needs_root))
 		return EXIT_FAILURE;
 	if (!word) {

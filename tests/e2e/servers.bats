@@ -148,6 +148,30 @@ pushers() { # PID
 	wait_until eval "! kill -0 $pusher 2>/dev/null && ! kill -0 $child 2>/dev/null"
 }
 
+@test "a process that pushes, stopped by its user, does not keep the recorder" {
+	need_root
+	local recorder pusher
+	serve 'at once silent'
+	chmod 777 .
+	exec 9</etc/hostname
+	SUDO_UID=12345 SUDO_GID=12345 "$GCPROF" record --push "$url" --push-wait 2 -- /bin/sleep 1 3>&- 2>said &
+	recorder=$!
+	exec 9<&-
+	started+=("$recorder")
+	wait_until pushers $recorder
+	pusher=$(pushers $recorder)
+	# It has a socket, output and error, and nothing that the recorder or its caller had open.
+	same descriptors "$(ls "/proc/$pusher/fd" | tr '\n' ' ')" '0 1 2 '
+	same user "$(stat -c %u "/proc/$pusher")" 12345
+	kill -STOP "$pusher"
+	wait "$recorder" && false
+	cat said
+	grep -q 'the last 1 were not pushed within 2 s each' said
+	grep -q 'not every profile was pushed; the files are kept' said
+	wait_until eval "! kill -0 $pusher 2>/dev/null"
+	"$GCPROF" report gcprof.data >/dev/null
+}
+
 @test "a spool that others may write to is refused" {
 	need_root
 	local folder

@@ -52,6 +52,7 @@ const struct stack_ways *stack_mode_ways(enum stack_mode mode);
 /* The server that --push names. */
 struct pushing {
 	const char *url, *user, *password_file, *ca_file;
+	uint64_t seconds; /* for each profile that is not yet pushed at the end */
 };
 
 struct record_options {
