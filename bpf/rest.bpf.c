@@ -88,11 +88,12 @@ int usage_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_state *state;
+	uint64_t now = bpf_ktime_get_ns(); /* before what the thread may report when it ends */
 
 	if (!task || !recording)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
 	if (state && state->flags == TASK_ACTIVE)
-		usage_emit(task, state, bpf_ktime_get_ns(), USAGE_GOES_ON);
+		usage_emit(task, state, now, USAGE_GOES_ON);
 	return 0;
 }

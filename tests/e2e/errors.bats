@@ -35,7 +35,7 @@ expect() { # STATUS PATTERN ARGUMENTS...
 }
 
 @test "every command refuses a profile of another version by the name of its writer" {
-	printf '\1\025\6gcprof\4\014gcprof 9.8.7' | zstd -q >newer.data
+	printf '\1\025\6gcprof\5\014gcprof 9.8.7' | zstd -q >newer.data
 	printf '\1\010\6gcprof\2' | zstd -q >older.data
 	for command in report info dump query diff export view merge; do
 		case $command in
@@ -46,7 +46,7 @@ expect() { # STATUS PATTERN ARGUMENTS...
 		*) arguments=newer.data ;;
 		esac
 		# shellcheck disable=SC2086 # words
-		expect 1 'newer.data: gcprof 9.8.7 wrote it in format 4; this is gcprof .*reads format 3' $command $arguments
+		expect 1 'newer.data: gcprof 9.8.7 wrote it in format 5; this is gcprof .*reads format 4' $command $arguments
 	done
 	expect 1 'older.data: an older gcprof wrote it in format 2' report older.data
 }

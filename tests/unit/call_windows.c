@@ -22,7 +22,7 @@ TEST(calls_of_many_recordings_are_estimated_fast)
 
 		for (uint64_t n = 1; n <= 2; n++, begin += 20 * MS) {
 			const struct record_call_cpu cpu = {
-				.process = i, .traced_ns = n * 10 * MS, .untraced_ns = n * 10 * MS};
+				.process = i, .traced_ns = 10 * MS, .untraced_ns = 10 * MS};
 			const struct record_call_window window = {
 				.recording = i, .begin = begin + 1, .end = begin + 10 * MS};
 
@@ -66,6 +66,7 @@ TEST(waits_are_scaled_by_all_windows_that_their_first_figures_cover)
 		if (i >= 2) {
 			CHECK_EQ(call_windows_calls(&windows, 0, 1, WAIT, fresh), 0);
 			CHECK_EQ(call_windows_cpu(&windows, 0, 1000 * MS, &cpu), 0);
+			cpu.traced_ns = cpu.untraced_ns = 0;
 			fresh[CALL_NS] = 0;
 		}
 		CHECK_EQ(call_windows_add(&windows, &window, &gap), 0);

@@ -174,17 +174,18 @@ static inline void put_events(size_t n)
 			.kind = RECORD_cpu,
 			.cpu = {.time = ++made.time, .thread = thread, .stack = where}};
 		struct record total = {.kind = RECORD_syscall_total};
-		uint64_t process = 1 + random_below(PROCESSES);
+		uint64_t process = 1 + random_below(PROCESSES), calls;
 
 		if (random_below(4) == 0)
 			name_frame();
 		put(&cpu);
-		made.calls[process] += random_below(10);
+		calls = random_below(10);
+		made.calls[process] += calls;
 		total.syscall_total.time = made.time;
 		total.syscall_total.process = process;
 		total.syscall_total.number = 7;
-		total.syscall_total.count = made.calls[process];
-		total.syscall_total.total_ns = made.calls[process] * 3;
+		total.syscall_total.count = calls;
+		total.syscall_total.total_ns = calls * 3;
 		put(&total);
 	}
 }

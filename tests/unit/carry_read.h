@@ -21,7 +21,6 @@ static struct {
 	struct named_thread threads[IDS];
 	uint64_t calls[IDS], call_ns[IDS]; /* by process */
 	uint64_t defined[REFS];            /* ids */
-	char histogram[64];                /* the last one */
 	struct record records[IDS];
 	size_t n;
 } file;
@@ -91,11 +90,8 @@ static inline void take(const struct record *record)
 	if (record->kind == RECORD_comm)
 		memcpy(file.threads[record->comm.thread].name, file.strings[record->comm.name], 31);
 	if (record->kind == RECORD_syscall_total) {
-		file.calls[record->syscall_total.process] = record->syscall_total.count;
-		file.call_ns[record->syscall_total.process] = record->syscall_total.total_ns;
-		snprintf(file.histogram, sizeof(file.histogram), "%.*s",
-			 (int)record->syscall_total.histogram.size,
-			 record->syscall_total.histogram.data);
+		file.calls[record->syscall_total.process] += record->syscall_total.count;
+		file.call_ns[record->syscall_total.process] += record->syscall_total.total_ns;
 	}
 	if (!record_defines(record->kind))
 		file.records[file.n++] = *record;

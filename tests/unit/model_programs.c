@@ -116,11 +116,11 @@ TEST(estimated_calls_add_up)
 	for (uint64_t i = 0; i < 8; i++) {
 		uint64_t end = 2000000 + i * 3000000;
 
-		put_total(&synthetic, end, 1, 300 * (i + 1));
-		put_total(&synthetic, end, 2, 100 * (i + 1));
+		put_total(&synthetic, end, 1, 300);
+		put_total(&synthetic, end, 2, 100);
 		for (uint64_t process = 1; process <= 2; process++)
 			PUT(&synthetic, call_cpu, .time = end, .process = process,
-			    .traced_ns = (i + 1) * 1000000, .untraced_ns = i * 2000000);
+			    .traced_ns = 1000000, .untraced_ns = i ? 2000000 : 0);
 		PUT(&synthetic, call_window, .begin = end - 1000000, .end = end, .call_ns = 0);
 	}
 	synthetic_end(&synthetic, 30000000);

@@ -75,7 +75,8 @@ static void put(struct spent *spent, bool traced)
 	const double more[CALL_FIGURES] = {calls, 100 * calls};
 	uint64_t gap;
 
-	*(traced ? &spent->cpu.traced_ns : &spent->cpu.untraced_ns) += spent->now - spent->since;
+	spent->cpu.traced_ns = traced ? spent->now - spent->since : 0;
+	spent->cpu.untraced_ns = traced ? 0 : spent->now - spent->since;
 	CHECK_EQ(call_windows_calls(&spent->windows, 0, 1, CALL, more), 0);
 	CHECK_EQ(call_windows_cpu(&spent->windows, 0, 0, &spent->cpu), 0);
 	if (traced)

@@ -159,6 +159,51 @@ TEST(page_faults_without_a_record_are_counted)
 	synthetic_free(&synthetic);
 }
 
+/* Waits and faults may get a record after a part of the usage, and only the last part tells. */
+static struct model *parts_of_usage(uint64_t last_flags)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	PUT(&synthetic, stream, .stream = 7, .name = bytes_of("fault"), .attached = 1);
+	synthetic_process(&synthetic, 1000);
+	PUT(&synthetic, usage, .time = 2000, .thread = 1, .flags = 7, .minor_faults = 7,
+	    .preempted_waits = 3, .preempted_ns = 300, .preempted_max = 150, .queued_ns = 10);
+	PUT(&synthetic, fault, .time = 3000, .thread = 1, .address = 4096, .minor = 5);
+	PUT(&synthetic, wait, .time = 3000, .thread = 1, .reason = 2, .duration = 150);
+	PUT(&synthetic, usage, .time = 4000, .thread = 1, .flags = 3 | last_flags,
+	    .minor_faults = 2, .preempted_waits = 1, .preempted_ns = 90, .queued_ns = 5);
+	synthetic_end(&synthetic, 9000);
+	model = synthetic_model(&synthetic);
+	synthetic_free(&synthetic);
+	return model;
+}
+
+TEST(usage_adds_up_and_ends_with_the_thread_or_the_profile)
+{
+	const uint64_t flags[] = {0, 4}; /* the thread goes on */
+
+	for (int i = 0; i < 2; i++) {
+		struct model *model = parts_of_usage(flags[i]);
+
+		CHECK_EQ(model->refused, 0);
+		CHECK_EQ(model->n_threads, 1);
+		CHECK(model->threads[0].ended);
+		CHECK_EQ(model->threads[0].wall_ns, 3000);
+		CHECK_EQ(model->threads[0].minor_faults, 9);
+		CHECK_EQ(model->threads[0].off_cpu_ns, 390);
+		CHECK_EQ(model->threads[0].queued_ns, 15);
+		CHECK_EQ(model->faults.minor, 9);
+		CHECK_EQ(model->faults.recorded, 9);
+		CHECK_EQ(model->n_waits, 1);
+		CHECK_EQ(model->waits[0].count, 4);
+		CHECK_EQ(model->waits[0].total_ns, 390);
+		CHECK_EQ(model->waits[0].max_ns, 150);
+		model_free(model);
+	}
+}
+
 /* Finding a process and attaching to it takes time, which the thread did not spend on the CPU. */
 TEST(older_threads_start_with_their_process)
 {
@@ -290,9 +335,9 @@ TEST(calls_that_end_in_no_window_have_a_time)
 	synthetic_process(&synthetic, time);
 	for (uint64_t i = 1; i <= 50; i++, time += gap + window) {
 		PUT(&synthetic, syscall_total, .time = time + gap, .process = 1, .number = 0,
-		    .total_ns = i * window);
-		PUT(&synthetic, call_cpu, .time = time + gap, .process = 1, .traced_ns = i * window,
-		    .untraced_ns = i * gap);
+		    .total_ns = window);
+		PUT(&synthetic, call_cpu, .time = time + gap, .process = 1, .traced_ns = window,
+		    .untraced_ns = gap);
 		PUT(&synthetic, call_window, .begin = time + gap, .end = time + gap + window);
 	}
 	synthetic_end(&synthetic, time);

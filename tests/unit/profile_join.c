@@ -4,7 +4,6 @@
 
 #include "carry_read.h"
 #include "profile/join.h"
-#include "profile/sums.h"
 #include "../../bpf/events.h"
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -220,27 +219,4 @@ TEST(join_survives_forged_profiles)
 	}
 	for (int i = 0; i < 3; i++)
 		free(files[i].data);
-}
-
-/* What was subtracted for a later file comes back. */
-TEST(join_sums_are_what_they_were)
-{
-	const struct record before = {.kind = RECORD_syscall_total,
-				      .syscall_total = {.count = 9,
-							.max_ns = 900,
-							.histogram = {"\3\5\2\4", 4}}},
-			    after = {.kind = RECORD_syscall_total,
-				     .syscall_total = {.count = 15,
-						       .max_ns = 900,
-						       .histogram = {"\1\1\2\5\2\7\4\2", 8}}};
-	struct record record = after;
-	struct buffer room = {0}, back = {0};
-
-	CHECK_EQ(sums_subtract(&record, &before, &room), 0);
-	CHECK_EQ(record.syscall_total.count, 6);
-	CHECK(record.syscall_total.max_ns < 900);
-	CHECK_EQ(sums_add(&record, &before, &back), 0);
-	CHECK(same_record(&record, &after));
-	buffer_free(&room);
-	buffer_free(&back);
 }

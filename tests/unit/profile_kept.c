@@ -12,7 +12,7 @@
 static struct {
 	struct kept *kept;
 	struct profile_writer *writer;
-	uint64_t time, calls, limit_ns, limit_bytes;
+	uint64_t time, limit_ns, limit_bytes;
 	struct profile_bytes bytes;
 } made;
 
@@ -86,7 +86,7 @@ static void work(unsigned tenths)
 		symbol.symbol.name = profile_writer_string(made.writer, "work", 4);
 		if (first)
 			put(&symbol);
-		total.syscall_total.count = loss.loss.count = ++made.calls;
+		total.syscall_total.count = loss.loss.count = 1;
 		put(&total);
 		put(&loss);
 	}
@@ -118,10 +118,10 @@ static void take(const struct record *record)
 		seen.last = record->cpu.time;
 		break;
 	case RECORD_syscall_total:
-		seen.calls = record->syscall_total.count;
+		seen.calls += record->syscall_total.count;
 		break;
 	case RECORD_loss:
-		seen.lost = record->loss.count;
+		seen.lost += record->loss.count;
 		break;
 	case RECORD_call_window:
 		if (!seen.window.end)

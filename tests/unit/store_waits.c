@@ -115,3 +115,53 @@ TEST(ticks_say_which_system_call_they_are_in)
 	for (size_t i = 0; i < 4; i++)
 		CHECK_EQ(nth(RECORD_cpu, i)->cpu.call, cases[i].stored);
 }
+
+static void send_usage(uint32_t flags, uint64_t faults, uint64_t waits, uint64_t longest)
+{
+	struct event_usage *usage = event(EVENT_usage, sizeof(*usage), 1, 100);
+
+	usage->flags = flags;
+	usage->major_faults = faults;
+	usage->queued = 10 * faults;
+	usage->waits[WAIT_STOPPED] = waits;
+	usage->wait_ns[WAIT_STOPPED] = 100 * waits;
+	usage->wait_max[WAIT_STOPPED] = longest;
+	CHECK_EQ(send_event(), 0);
+}
+
+/* The kernel side reports sums since the thread began. What is not final is no event. */
+TEST(usage_is_what_was_added)
+{
+	const struct record_usage *last;
+
+	begin();
+	send_usage(USAGE_GOES_ON, 2, 3, 70);
+	send_usage(USAGE_GOES_ON, 2, 4, 70);
+	send_usage(0, 7, 5, 71);
+	send_usage(0, 1, 1, 9); /* another thread with the same number */
+	CHECK_EQ(store_count(rig.store, STREAM_PROCESS), 2);
+	finish();
+	CHECK_EQ(count(RECORD_usage), 4);
+	CHECK_EQ(nth(RECORD_usage, 0)->usage.major_faults, 2);
+	CHECK_EQ(nth(RECORD_usage, 0)->usage.stopped_max, 70);
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.major_faults, 0);
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.stopped_waits, 1);
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.stopped_max, 0);
+	last = &nth(RECORD_usage, 2)->usage;
+	CHECK_EQ(last->major_faults, 5);
+	CHECK_EQ(last->queued_ns, 50);
+	CHECK_EQ(last->stopped_waits, 1);
+	CHECK_EQ(last->stopped_ns, 100);
+	CHECK_EQ(last->stopped_max, 71);
+	CHECK_EQ(nth(RECORD_usage, 3)->usage.major_faults, 1);
+}
+
+TEST(usage_of_a_thread_that_ended_is_forgotten)
+{
+	begin();
+	send_usage(USAGE_GOES_ON, 2, 3, 70);
+	send_exit(1, 100, 100, 0);
+	send_usage(USAGE_GOES_ON, 1, 1, 9);
+	finish();
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.major_faults, 1);
+}

@@ -150,7 +150,6 @@ struct firefox {
 	struct mark *marks; /* index 0 is unused */
 	size_t n_marks, marks_capacity;
 	uint64_t gcs_dropped, marks_dropped;
-	uint64_t loss_counts[LOSS_MAX];
 	uint64_t n_cpu, n_waits, n_allocs, n_deaths, n_calls, n_faults;
 	uint64_t calls_by_duration[SYSCALL_BUCKETS];
 	uint64_t call_bytes[SYSCALL_BUCKETS]; /* their size in the file */

@@ -427,17 +427,15 @@ static int take_gc_cycle(struct firefox *firefox, const struct record_gc_cycle *
 	return add_mark(firefox, &mark);
 }
 
-static int take_loss(struct firefox *firefox, const struct record_loss *record)
+static int take_loss(struct firefox *firefox, const struct world *world,
+		     const struct record_loss *record)
 {
-	uint64_t before = firefox->loss_counts[record->kind];
-	struct mark mark = {.kind = MARK_LOSS,
-			    .start = record->time,
-			    .end = record->time,
-			    .values = {record->kind, record->count - before, record->count}};
+	struct mark mark = {
+		.kind = MARK_LOSS,
+		.start = record->time,
+		.end = record->time,
+		.values = {record->kind, record->count, world->streams.losses[record->kind].count}};
 
-	if (record->count <= before)
-		return 0;
-	firefox->loss_counts[record->kind] = record->count;
 	return add_mark(firefox, &mark);
 }
 
@@ -558,7 +556,7 @@ int firefox_record(struct model_observer *observer, const struct world *world,
 	case RECORD_phase:
 		return take_phase(firefox, world, &record->phase);
 	case RECORD_loss:
-		return take_loss(firefox, &record->loss);
+		return take_loss(firefox, world, &record->loss);
 	case RECORD_period:
 		return take_period(firefox, world, &record->period);
 	case RECORD_syscall:

@@ -391,10 +391,9 @@ static int take_marker(struct sql *sql, const struct world *world, const struct 
 
 static int take_loss(struct sql *sql, const struct world *world, const struct record_loss *record)
 {
-	const char *name = record->kind < LOSS_MAX ? world->streams.losses[record->kind].text
-						   : NULL;
+	const struct loss_state *loss = &world->streams.losses[record->kind];
 
-	return put_marker(sql, world, marker("loss", record->time, name, record->count), 0);
+	return put_marker(sql, world, marker("loss", record->time, loss->text, loss->count), 0);
 }
 
 static int take_source(struct sql *sql, const struct world *world,

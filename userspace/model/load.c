@@ -76,11 +76,24 @@ static bool is_hidden(const struct event *event)
 	return !event->selected && kind != RECORD_gc_end && kind != RECORD_gc_summary;
 }
 
+/* Passes on the record that pass_record() or pass_end_thread() took with this result. */
+static int observe(struct pass *pass, const struct model_view *view, int error)
+{
+	struct model_observer *observer = view->observer;
+
+	if (error == PASS_LEFT_OUT)
+		return 0;
+	if (!error && observer && !is_hidden(&pass->event))
+		error = observer->record(observer, &pass->world, &pass->event);
+	if (error == -EBADMSG)
+		pass->world.model->refused++;
+	return error == -EBADMSG ? 0 : error;
+}
+
 /* 0 at the end; 1 if there may be more records than the view wants. */
 static int read_records(struct profile_reader *reader, struct pass *pass,
 			const struct model_view *view)
 {
-	struct model_observer *observer = view->observer;
 	struct record record;
 	uint64_t count = 0;
 	int error;
@@ -91,18 +104,29 @@ static int read_records(struct profile_reader *reader, struct pass *pass,
 		count++;
 		if (view->records)
 			*view->records = count;
-		error = pass_record(pass, &record);
-		/* The recorder's own overhead belongs to no function. */
-		if (error == PASS_LEFT_OUT)
-			continue;
-		if (!error && observer && !is_hidden(&pass->event))
-			error = observer->record(observer, &pass->world, &pass->event);
-		if (error == -EBADMSG)
-			pass->world.model->refused++;
-		else if (error < 0)
+		error = observe(pass, view, pass_record(pass, &record));
+		if (error < 0)
 			return error;
 	}
 	return error;
+}
+
+/* Threads that went on beyond the profile end with it. */
+static int end_threads(struct pass *pass, const struct model_view *view)
+{
+	int err = 0;
+
+	for (uint64_t id = 1; id < pass->world.tasks.threads.limit && !err; id++) {
+		const struct thread *thread = tasks_find_thread(&pass->world.tasks, id);
+		const struct record record = {
+			.kind = RECORD_usage,
+			.usage = {.time = thread ? thread->end : 0, .thread = id},
+		};
+
+		if (thread && thread->goes_on)
+			err = observe(pass, view, pass_end_thread(pass, &record));
+	}
+	return err;
 }
 
 /* Passes all live objects to the observer. 0 or what it returned. */
@@ -151,7 +175,9 @@ struct loading {
 static int finish(struct pass *pass, const struct loading *loading)
 {
 	struct model_observer *observer = loading->view->observer;
-	int err = pass_finish(pass);
+	int err = end_threads(pass, loading->view);
+
+	err = err ? err : pass_finish(pass);
 
 	if (!err && loading->resolved)
 		err = selection_resolve(loading->resolved, loading->filter, &pass->world,

@@ -57,24 +57,16 @@ static int take_period(struct pass *pass, const struct record_period *record)
 	return 0;
 }
 
-/* Counts in the record are running totals. */
 static int take_loss(struct pass *pass, const struct record_loss *record)
 {
-	const struct loss_state *state;
-	uint64_t before;
-	int err;
+	int err = streams_loss(&pass->world.streams, record);
 
-	if (record->kind >= LOSS_MAX)
-		return -EBADMSG;
-	state = &pass->world.streams.losses[record->kind];
-	before = state->count;
-	err = streams_loss(&pass->world.streams, record);
-	if (err || state->severity != SEVERITY_LOST || !loss_counts_events(record->kind) ||
-	    record->count <= before)
+	if (err || pass->world.streams.losses[record->kind].severity != SEVERITY_LOST ||
+	    !loss_counts_events(record->kind))
 		return err;
 	if (!pass->world.timeline.step_ns)
 		timeline_begin(&pass->world.timeline, record->time);
-	timeline_at(&pass->world.timeline, record->time)->lost += record->count - before;
+	timeline_at(&pass->world.timeline, record->time)->lost += record->count;
 	return 0;
 }
 
@@ -293,7 +285,8 @@ static int take_usage(struct pass *pass, const struct record_usage *record)
 
 	if (!err && !pass->selection)
 		faults_usage(&pass->world, record);
-	return err;
+	/* What has no record of its own is known only when the thread or the profile ends. */
+	return !err && record->flags & USAGE_GOES_ON ? PASS_LEFT_OUT : err;
 }
 
 /* A pause must get its causes before its samples are charged. */
@@ -373,7 +366,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	struct event *event = &pass->event;
 
 	record = with_path(pass, record);
-	streams_count(&pass->world.streams, record->kind);
+	streams_count(&pass->world.streams, record);
 	note_time(pass, record->cpu.time);
 	*event = join(pass, record);
 	if (pass->selection)
@@ -509,6 +502,12 @@ int pass_record(struct pass *pass, const struct record *record)
 	return record->kind == RECORD_loss || record->kind > RECORD_gc_name
 		       ? take_event(pass, record)
 		       : 0;
+}
+
+int pass_end_thread(struct pass *pass, const struct record *record)
+{
+	pass->event = join(pass, record);
+	return take_usage(pass, &record->usage);
 }
 
 static int finish_timeline(struct pass *pass)

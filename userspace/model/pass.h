@@ -48,11 +48,15 @@ void pass_free(struct pass *pass);
 enum { PASS_LEFT_OUT = 1 };
 
 /*
- * Processes one record and sets pass->event. Returns 0; PASS_LEFT_OUT if the record is the
- * recorder's own overhead, of which only the time counts; -EBADMSG if it contradicts earlier
- * records and is ignored; -ENOMEM.
+ * Processes one record and sets pass->event. Returns 0; PASS_LEFT_OUT if observers do not get it:
+ * the recorder's own overhead, of which only the time counts, or part of a thread's usage; -EBADMSG
+ * if it contradicts earlier records and is ignored; -ENOMEM.
  */
 int pass_record(struct pass *pass, const struct record *record);
+
+/* The same for a thread that goes on beyond the profile: `record` is a usage record, to be added to
+ * those that the profile has. */
+int pass_end_thread(struct pass *pass, const struct record *record);
 
 /* Call after the last record: settles charges, names functions and fills the model's tables. */
 int pass_finish(struct pass *pass);

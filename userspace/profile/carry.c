@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* carry.c: carries definitions and sums of a recording from one file to the next. */
+/* carry.c: carries definitions of a recording from one file to the next. */
 /*
  * Definitions are kept with the ids of the recording. A definition is written when a record of this
  * file first refers to it, after the definitions that it refers to and before its notes (names,
@@ -11,7 +11,6 @@
 
 #include "carry.h"
 #include "carry_parts.h"
-#include "sums.h"
 #include "../../bpf/events.h"
 
 /* Maximum bytes of definitions, by kind: twice what the writer remembers, so that everything it
@@ -206,15 +205,13 @@ static int write_name(struct carry *carry, const struct record_exec *exec)
 	return err ? err : carry->write(carry->context, &comm);
 }
 
-/* Repeats the notes of `owner` in this file, except sums. */
+/* Repeats the notes of `owner` in this file. */
 static int write_notes(struct carry *carry, const struct thing *owner)
 {
 	struct record record;
 	int err = 0;
 
 	for (const struct note *note = owner->first; note && !err; note = note->next) {
-		if (carry_rules[note->kind].action == ACTION_SUM)
-			continue;
 		err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
 		if (carry_rules[note->kind].at_begin)
 			set_begin(carry, &record);
@@ -285,76 +282,6 @@ static int localize_stack(struct carry *carry, uint64_t id, uint64_t *local)
 
 /* --- records --------------------------------------------------------------------------------- */
 
-/* Writes the growth of the sums in this file, up to `last`. */
-static int write_sum(struct carry *carry, struct note *note)
-{
-	struct record record, base;
-	int err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
-
-	note->pending = false;
-	if (!err && note->base.size) {
-		err = codec_unpack(&carry->codec, note->base.data, note->base.size, &base);
-		err = err ? err : sums_subtract(&record, &base, &carry->room);
-	}
-	return err ? err : write_record(carry, record);
-}
-
-/* In a new file, `last` of the previous file becomes the base to subtract. */
-static void begin_sum(struct carry *carry, struct note *note)
-{
-	if (note->file != carry->file && note->file) {
-		carry->note_bytes -= note->base.capacity;
-		buffer_free(&note->base);
-		note->base = note->last;
-		note->last = (struct buffer){0};
-	}
-	note->file = carry->file;
-}
-
-/* A running thread may still end in this file, with a final record. */
-static bool is_provisional(const struct record *record)
-{
-	return record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
-}
-
-static int put_sum(struct carry *carry, struct thing *owner, const struct record *record)
-{
-	uint64_t key = carry_key(record, owner);
-	struct note *note = note_find(carry, owner, record->kind, key);
-	int err;
-
-	if (note)
-		begin_sum(carry, note);
-	err = note_put(carry, owner, record, key);
-	note = err || note ? note : note_find(carry, owner, record->kind, key);
-	if (err)
-		return err;
-	/* The memory limit is reached: sums in later files count from the start of the recording.
-	 */
-	if (!note)
-		return write_record(carry, *record);
-	note->file = carry->file;
-	note->pending = is_provisional(record);
-	return note->pending ? 0 : write_sum(carry, note);
-}
-
-/* Writes provisional sums, at the end of a file. */
-static int write_pending(struct carry *carry)
-{
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-	int err = 0;
-
-	while ((!err || err == -ENOENT) && map_next(carry->notes, &cursor, &key, &value)) {
-		struct note *note = (struct note *)(uintptr_t)*value;
-
-		if (note->pending)
-			err = write_sum(carry, note);
-	}
-	return err == -ENOENT ? 0 : err;
-}
-
 /* Whether the definition is in this file, so that a name can follow it. */
 static bool is_defined(const struct carry *carry, const struct thing *thing)
 {
@@ -370,8 +297,6 @@ static int put_note(struct carry *carry, const struct record *record)
 
 	if (!owner)
 		return -ENOENT;
-	if (rule->action == ACTION_SUM)
-		return put_sum(carry, owner, record);
 	/* Write it before noting it: otherwise it could be written again with its owner's notes. */
 	if (rule->action != ACTION_NAME || is_defined(carry, owner))
 		err = write_record(carry, *record);
@@ -469,27 +394,6 @@ static int note_exit(struct carry *carry, const struct record_exit *record)
 	return err;
 }
 
-/* Repeats the call's total in this file even if it does not grow: it may have included this call
- * before the file began. */
-static int note_call(struct carry *carry, const struct record_syscall *call)
-{
-	uint64_t number = (call->number & UINT32_MAX) |
-			  (call->flags & SYSCALL_COMPAT ? UINT64_C(1) << 31 : 0);
-	const struct thing *thread = carry_find(carry, REF_thread, call->thread);
-	struct thing *process = thread ? carry_find(carry, REF_process, thread->process) : NULL;
-	struct note *note = process ? note_find(carry, process, RECORD_syscall_total, number)
-				    : NULL;
-	struct record record;
-	int err;
-
-	if (!note || note->file == carry->file)
-		return 0;
-	/* The unpacked record points into `last`, which stays allocated as the base. */
-	err = codec_unpack(&carry->codec, note->last.data, note->last.size, &record);
-	record.syscall_total.time = call->time;
-	return err ? err : put_sum(carry, process, &record);
-}
-
 /* Updates notes made by other records. */
 static int note_change(struct carry *carry, const struct record *record)
 {
@@ -498,8 +402,6 @@ static int note_change(struct carry *carry, const struct record *record)
 		return note_fork(carry, &record->fork);
 	case RECORD_exec:
 		return note_exec(carry, record);
-	case RECORD_syscall:
-		return note_call(carry, &record->syscall);
 	case RECORD_exit:
 		return note_exit(carry, &record->exit);
 	default:
@@ -515,8 +417,7 @@ int carry_put(struct carry *carry, const struct record *record)
 	case ACTION_DEFINE:
 		return keep(carry, record);
 	case ACTION_WRITE:
-		err = record->kind == RECORD_end ? write_pending(carry) : 0;
-		err = err ? err : write_record(carry, *record);
+		err = write_record(carry, *record);
 		return err ? err : note_change(carry, record);
 	default:
 		if (record->kind == RECORD_comm)
@@ -580,7 +481,6 @@ static void release_note(void *value)
 	struct note *note = value;
 
 	buffer_free(&note->last);
-	buffer_free(&note->base);
 	free(note);
 }
 
@@ -594,6 +494,5 @@ void carry_free(struct carry *carry)
 	free(carry->stacks);
 	buffer_free(&carry->endings);
 	buffer_free(&carry->packed);
-	buffer_free(&carry->room);
 	free(carry);
 }

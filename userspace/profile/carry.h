@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry.h: carries definitions and sums of a recording from one file to the next. */
+/* carry.h: carries definitions of a recording from one file to the next. */
 /*
- * A recording in several files behaves like a single one: things are defined once, sums grow. All
- * records pass through here on their way to a file. The result is a self-contained profile: ids are
- * local to the file, things are defined before their first use, with their names, and sums count
- * from the start of the file.
+ * A recording in several files behaves like a single one: things are defined once. All records pass
+ * through here on their way to a file. The result is a self-contained profile: ids are local to the
+ * file, and things are defined before their first use, with their names.
  *
  * The memory for this is limited. Beyond the limit the oldest entries are forgotten, and later
  * records refer to nothing.

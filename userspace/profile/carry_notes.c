@@ -18,10 +18,9 @@ void note_drop(struct carry *carry, struct thing *owner, struct note *note)
 
 	*(note->previous ? &note->previous->next : &owner->first) = note->next;
 	*(note->next ? &note->next->previous : &owner->last) = note->previous;
-	carry->note_bytes -= sizeof(*note) + note->last.capacity + note->base.capacity;
+	carry->note_bytes -= sizeof(*note) + note->last.capacity;
 	map_remove(carry->notes, &key);
 	buffer_free(&note->last);
-	buffer_free(&note->base);
 	free(note);
 }
 

@@ -16,10 +16,7 @@ struct note {
 	struct note *previous, *next; /* of the same owner */
 	uint64_t key;                 /* among notes of its kind */
 	enum record_kind kind;
-	uint32_t file;      /* of sums: the file of `last` */
-	bool pending;       /* of sums: `last` is not yet written */
 	struct buffer last; /* packed */
-	struct buffer base; /* of sums: the value at the end of the previous file */
 };
 
 /* A definition. */
@@ -72,7 +69,7 @@ struct carry {
 	uint32_t file;  /* its number, from 1 */
 	uint64_t begin; /* of the file; 0: of the whole recording */
 	uint64_t part;  /* number of the file, as stored in it */
-	struct buffer packed, room;
+	struct buffer packed;
 };
 
 /* --- rules (carry_rules.c) --- */
@@ -82,7 +79,6 @@ enum action {
 	ACTION_DEFINE, /* keep, and write when referenced */
 	ACTION_NAME,   /* note, and write if the owner is defined in this file */
 	ACTION_NOTE,   /* note and write */
-	ACTION_SUM,    /* note, and write the growth */
 	ACTION_OPEN,   /* note and write, until a record of the next code */
 	ACTION_CLOSE,  /* drops the note of an ACTION_OPEN */
 };

@@ -21,7 +21,6 @@ const struct rule carry_rules[RECORD_CODES] = {
 	[RECORD_call_window] = {ACTION_NOTE},
 	[RECORD_paused] = {ACTION_NOTE, .at_begin = true},
 	[RECORD_period] = {ACTION_NOTE, .at_begin = true},
-	[RECORD_loss] = {ACTION_SUM, .key = AT(loss, kind)},
 	[RECORD_type] = {ACTION_NAME, REF_process, AT(type, process), AT(type, type)},
 	[RECORD_code] = {ACTION_NAME, REF_process, AT(code, process), AT(code, code)},
 	[RECORD_symbol] = {ACTION_NAME, REF_frame, AT(symbol, frame), .many = true},
@@ -31,10 +30,6 @@ const struct rule carry_rules[RECORD_CODES] = {
 			 .at_begin = true},
 	[RECORD_comm] = {ACTION_NOTE, REF_thread, AT(comm, thread), .at_begin = true},
 	[RECORD_title] = {ACTION_NOTE, REF_thread, AT(title, thread), .at_begin = true},
-	[RECORD_syscall_total] = {ACTION_SUM, REF_process, AT(syscall_total, process),
-				  AT(syscall_total, number)},
-	[RECORD_call_cpu] = {ACTION_SUM, REF_process, AT(call_cpu, process)},
-	[RECORD_usage] = {ACTION_SUM, REF_thread, AT(usage, thread)},
 	[RECORD_gc_begin] = {ACTION_OPEN, REF_thread, AT(gc_begin, thread), AT(gc_begin, cycle)},
 	[RECORD_gc_end] = {ACTION_CLOSE, REF_thread, AT(gc_end, thread), AT(gc_end, cycle)},
 };

@@ -98,23 +98,6 @@ uint64_t join_refused(const struct join *join)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* Writes the count over all inputs. */
-static int put_loss(struct join *join, struct join_input *input, struct record *record)
-{
-	struct record_loss *loss = &record->loss;
-	uint64_t *last;
-
-	if (loss->kind >= SUMMARY_LOSSES)
-		return -EBADMSG;
-	last = &input->losses[loss->kind];
-	if (loss->count > *last)
-		join->losses[loss->kind] += loss->count - *last;
-	*last = loss->count;
-	loss->count = join->losses[loss->kind];
-	loss->time += input->shift;
-	return profile_writer_put(join->writer, record);
-}
-
 /* A frame takes all its names from one input; it has several if functions are inlined. */
 static int put_symbol(struct join *join, struct join_input *input, struct record *record)
 {
@@ -158,8 +141,6 @@ static int join_put(struct join *join, struct join_input *input, struct record *
 	case RECORD_source:
 	case RECORD_end:
 		return 0; /* the result has its own, in its head and at its end */
-	case RECORD_loss:
-		return put_loss(join, input, record);
 	case RECORD_symbol:
 		return put_symbol(join, input, record);
 	case RECORD_clock:
@@ -295,7 +276,6 @@ int join_write(struct join *join, struct sink *sink, size_t *input)
 	profile_writer_whole(join->writer);
 	err = join_put_head(join);
 	err = err ? err : copy_inputs(join);
-	err = err ? err : join_notes_finish(join);
 	err = err ? err : put_end(join);
 	closed = profile_writer_close(join->writer);
 	join->writer = NULL;

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* join_notes.c: merges sums and removes records that each file of a recording repeats. */
+/* join_notes.c: removes records that each file of a recording repeats. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "carry_parts.h"
 #include "join_parts.h"
-#include "sums.h"
-#include "../../bpf/events.h"
 
 struct note_id {
 	uint64_t kind, owner_kind, owner, key;
 };
 
-/* A sum over files of one recording. */
-struct total {
-	const struct join_input *input; /* the input of `last` */
-	struct buffer last;             /* packed */
-	struct buffer base;             /* the value at the end of the previous input */
-	bool pending;                   /* `last` is not yet written */
-};
-
 struct join_notes {
-	struct map *totals;   /* struct note_id: struct total * */
 	struct map *repeated; /* struct note_id: a hash of the last record */
 	struct map *ended;    /* {kind, id} of ended processes and threads: the turn */
 	uint64_t turn;
-	struct buffer packed, room;
+	struct buffer packed;
 };
 
 int join_notes_create(struct join_notes **out)
@@ -33,11 +22,10 @@ int join_notes_create(struct join_notes **out)
 	struct join_notes *notes = calloc(1, sizeof(*notes));
 
 	if (notes) {
-		notes->totals = map_create(sizeof(struct note_id));
 		notes->repeated = map_create(sizeof(struct note_id));
 		notes->ended = map_create(2 * sizeof(uint64_t));
 	}
-	if (!notes || !notes->totals || !notes->repeated || !notes->ended) {
+	if (!notes || !notes->repeated || !notes->ended) {
 		join_notes_free(notes);
 		return -ENOMEM;
 	}
@@ -45,24 +33,13 @@ int join_notes_create(struct join_notes **out)
 	return 0;
 }
 
-static void total_free(void *value)
-{
-	struct total *total = value;
-
-	buffer_free(&total->last);
-	buffer_free(&total->base);
-	free(total);
-}
-
 void join_notes_free(struct join_notes *notes)
 {
 	if (!notes)
 		return;
-	map_free_all(notes->totals, total_free);
 	map_free(notes->repeated);
 	map_free(notes->ended);
 	buffer_free(&notes->packed);
-	buffer_free(&notes->room);
 	free(notes);
 }
 
@@ -98,42 +75,6 @@ static int take_repeated(struct join *join, const struct record *record)
 	return 0;
 }
 
-static struct total *total_get(struct join_notes *notes, const struct note_id *id)
-{
-	uint64_t *place = map_put(notes->totals, id, NULL);
-
-	if (place && !*place)
-		*place = (uintptr_t)calloc(1, sizeof(struct total));
-	return place ? (struct total *)(uintptr_t)*place : NULL;
-}
-
-/* Replaces sums since the start of the file by sums since the start of the recording. */
-static int take_sum(struct join *join, const struct join_input *input, struct record *record)
-{
-	struct join_notes *notes = join->notes;
-	const struct note_id id = id_of(record);
-	struct total *total = total_get(notes, &id);
-	struct record base;
-	int err = 0;
-
-	if (!total)
-		return -ENOMEM;
-	if (total->input && total->input != input) {
-		buffer_free(&total->base);
-		total->base = total->last;
-		total->last = (struct buffer){0};
-	}
-	total->input = input;
-	if (total->base.size) {
-		err = codec_unpack(join->codec, total->base.data, total->base.size, &base);
-		err = err ? err : sums_add(record, &base, &notes->room);
-	}
-	err = err ? err : codec_pack(join->codec, record, &total->last);
-	/* A running thread has another record in a later file, but readers accept only one. */
-	total->pending = record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON;
-	return err ? err : total->pending;
-}
-
 static int take_exit(struct join_notes *notes, const struct record_exit *exit, uint64_t process)
 {
 	const uint64_t keys[][2] = {{REF_thread, exit->thread}, {REF_process, process}};
@@ -148,7 +89,7 @@ static int take_exit(struct join_notes *notes, const struct record_exit *exit, u
 	return 0;
 }
 
-int join_note(struct join *join, const struct join_input *input, struct record *record)
+int join_note(struct join *join, const struct join_input *input, const struct record *record)
 {
 	/* A file repeats collections in progress at its start, and the state of call tracing. */
 	if (record->kind == RECORD_gc_begin)
@@ -156,8 +97,6 @@ int join_note(struct join *join, const struct join_input *input, struct record *
 	if (record->kind == RECORD_call_window)
 		return input->known && record->call_window.end - record->call_window.begin == 1;
 	switch (carry_rules[record->kind].action) {
-	case ACTION_SUM:
-		return take_sum(join, input, record);
 	case ACTION_NAME:
 	case ACTION_NOTE:
 		return take_repeated(join, record);
@@ -177,16 +116,6 @@ static bool is_over(const struct join_notes *notes, const struct note_id *id)
 	return turn && *turn < notes->turn;
 }
 
-static bool keep_total(void *context, const void *key, uint64_t *value)
-{
-	struct total *total = (struct total *)(uintptr_t)*value;
-
-	if (total->pending || !is_over(context, key))
-		return true;
-	total_free(total);
-	return false;
-}
-
 static bool keep_repeated(void *context, const void *key, uint64_t *value)
 {
 	(void)value;
@@ -203,27 +132,7 @@ static bool keep_ended(void *context, const void *key, uint64_t *value)
 
 void join_notes_turn(struct join_notes *notes)
 {
-	map_filter(notes->totals, keep_total, notes);
 	map_filter(notes->repeated, keep_repeated, notes);
 	map_filter(notes->ended, keep_ended, notes);
 	notes->turn++;
-}
-
-int join_notes_finish(struct join *join)
-{
-	size_t cursor = 0;
-	const void *key;
-	uint64_t *value;
-	int err = 0;
-
-	while (!err && map_next(join->notes->totals, &cursor, &key, &value)) {
-		const struct total *total = (const struct total *)(uintptr_t)*value;
-		struct record record;
-
-		if (!total->pending)
-			continue;
-		err = codec_unpack(join->codec, total->last.data, total->last.size, &record);
-		err = err ? err : profile_writer_put(join->writer, &record);
-	}
-	return err;
 }

@@ -45,7 +45,6 @@ struct join_input {
 	struct profile_reader *reader;
 	uint64_t next; /* start of its next chunk, by the clock of the result */
 	struct join_ids ids[REFS];
-	uint64_t losses[SUMMARY_LOSSES]; /* so far */
 };
 
 struct join_notes;
@@ -63,7 +62,6 @@ struct join {
 	struct join_ids named;     /* by frame: 1 + index of the input with its name */
 	struct join_ids processes; /* by thread */
 	struct join_notes *notes;
-	uint64_t losses[SUMMARY_LOSSES];
 	struct codec *codec;
 	struct buffer packed;
 	uint64_t refused;
@@ -98,21 +96,18 @@ int join_translate(struct join *join, struct join_input *input, struct record *r
 /* Translates a definition and writes it unless the result has it. */
 int join_define(struct join *join, struct join_input *input, struct record *record);
 
-/* --- sums and repeated records of files of one recording (join_notes.c) --- */
+/* --- repeated records of files of one recording (join_notes.c) --- */
 
 int join_notes_create(struct join_notes **out);
 void join_notes_free(struct join_notes *notes);
 
 /*
- * Takes a translated record of a `shared` input. 0: write the record, which may have changed; 1: do
+ * Takes a translated record of a `shared` input. 0: write the record; 1: do
  * not write it; -ENOMEM.
  */
-int join_note(struct join *join, const struct join_input *input, struct record *record);
+int join_note(struct join *join, const struct join_input *input, const struct record *record);
 
 /* Call after a `shared` input is read: forgets what had ended in the one before. */
 void join_notes_turn(struct join_notes *notes);
-
-/* Writes pending sums. */
-int join_notes_finish(struct join *join);
 
 #endif

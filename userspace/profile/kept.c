@@ -27,7 +27,7 @@ struct segment {
 struct kept {
 	uint64_t ns, bytes;
 	struct buffer segments;         /* struct segment[], oldest first */
-	struct carry *carry;            /* definitions and sums of dropped segments */
+	struct carry *carry;            /* definitions of dropped segments */
 	struct profile_reader *dropped; /* the segment being dropped; NULL: none */
 };
 

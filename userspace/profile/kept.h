@@ -2,8 +2,8 @@
 /* kept.h: keeps the last part of a recording and writes it as a profile. */
 /*
  * The recording is written to a series of segments, unnamed files. When a segment is dropped,
- * definitions that later segments refer to and the values of sums survive (carry.h). The kept data
- * is therefore bounded for recordings of any length.
+ * definitions that later segments refer to survive (carry.h). The kept data is therefore bounded
+ * for recordings of any length.
  */
 #ifndef GCPROF_KEPT_H
 #define GCPROF_KEPT_H

@@ -14,9 +14,12 @@ static const unsigned char stream_of[RECORD_CODES] = {
 };
 #pragma GCC diagnostic pop
 
-unsigned record_stream(enum record_kind kind)
+unsigned record_stream(const struct record *record)
 {
-	return kind && (unsigned)kind < RECORD_CODES ? stream_of[kind] : 0;
+	/* The part of a thread's usage until then. */
+	if (record->kind == RECORD_usage && record->usage.flags & USAGE_GOES_ON)
+		return 0;
+	return record->kind && (unsigned)record->kind < RECORD_CODES ? stream_of[record->kind] : 0;
 }
 
 /* fields_alloc[], fields_cpu[] ... */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAGIC  "gcprof"
-#define FORMAT_NUMBER 3 /* raised when an older reader would misread a file; see FORMAT.md */
+#define FORMAT_NUMBER 4 /* raised when an older reader would misread a file; see FORMAT.md */
 
 #define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
@@ -93,8 +93,8 @@ static inline uint32_t record_cpu_ticks(const struct record_cpu *cpu)
 	return ticks ? (uint32_t)ticks : 1;
 }
 
-/* The code (bpf/streams.def) of the stream to which records of a kind belong; 0: none. */
-unsigned record_stream(enum record_kind kind);
+/* The code (bpf/streams.def) of the stream of which the record is an event; 0: of none. */
+unsigned record_stream(const struct record *record);
 
 /* What records of a kind define; their first field is the id. */
 enum record_ref record_defines(enum record_kind kind);

@@ -252,7 +252,7 @@ static void add_end(struct summary *summary, const struct record_end *end)
 
 static int add_record(struct summary *summary, const struct record *record)
 {
-	unsigned stream = record_stream(record->kind);
+	unsigned stream = record_stream(record);
 	int err;
 
 	if (stream && stream < SUMMARY_STREAMS)
@@ -277,7 +277,7 @@ static int add_record(struct summary *summary, const struct record *record)
 		return add_loss_kind(summary, &record->loss_kind);
 	case RECORD_loss:
 		if (record->loss.kind < SUMMARY_LOSSES)
-			summary->losses[record->loss.kind].count = record->loss.count;
+			summary->losses[record->loss.kind].count += record->loss.count;
 		return 0;
 	case RECORD_end:
 		err = add_paused(summary, &(struct record_paused){.time = record->end.time});

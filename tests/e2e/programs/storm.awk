@@ -23,8 +23,8 @@ function number(key, at) {
 /"record":"symbol"/ { symbol[number("frame")] = number("name") }
 /"record":"stack"/ { parent[number("id")] = number("parent"); frame[number("id")] = number("frame") }
 /"record":"loss_kind"/ { loss_kind[text("name")] = number("kind") }
-/"record":"loss",/ { lost[number("kind")] = number("count") }
-/"record":"syscall_total"/ { if (number("number") == 110) calls[number("process")] = number("count") }
+/"record":"loss",/ { lost[number("kind")] += number("count") }
+/"record":"syscall_total"/ { if (number("number") == 110) called += number("count") }
 /"record":"alloc"/ {
 	sample = number("sample")
 	type = number("type")
@@ -55,7 +55,6 @@ END {
 		split(key, of, " ")
 		if (!right(of[1], of[2], of[3])) wrong += count[key]
 	}
-	for (process in calls) called += calls[process]
 	lost_here = fired - samples - loss("ALLOC_RING") - loss("ALLOC_SHARE")
 	busy = loss("SCRATCH_BUSY")
 	if (lost_here > busy || lost_here < 0) missing = lost_here - busy

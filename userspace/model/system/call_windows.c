@@ -63,7 +63,7 @@ struct window_total {
 };
 
 struct window_process {
-	uint64_t traced, untraced; /* CPU time so far, ns */
+	uint64_t traced;           /* CPU time in windows so far, ns */
 	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
 	double recent, recent_own; /* CPU time in recent windows, and its part without tracing */
 	double pooled;             /* CPU time in gaps while it was in the pool */
@@ -224,14 +224,10 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording, uint64_t 
 	struct window_process *process =
 		item_get(windows, record->process, CALL_ALL, sizeof(*process));
 	struct window_set *set = set_get(windows, recording);
-	double cpu, gap;
+	double cpu = (double)record->traced_ns, gap = (double)record->untraced_ns;
 
 	if (!process || !set)
 		return -ENOMEM;
-	if (record->traced_ns < process->traced || record->untraced_ns < process->untraced)
-		return -EBADMSG;
-	cpu = (double)(record->traced_ns - process->traced);
-	gap = (double)(record->untraced_ns - process->untraced);
 	if (process->traced < CPU_MIN) {
 		add_cpu(set, set->pool, since, cpu, gap);
 		set->pool->pooled += gap;
@@ -242,8 +238,7 @@ int call_windows_cpu(struct call_windows *windows, uint64_t recording, uint64_t 
 		process->wall_gaps = set->gaps_ns;
 	}
 	add_cpu(set, process, since, cpu, gap);
-	process->traced = record->traced_ns;
-	process->untraced = record->untraced_ns;
+	process->traced += record->traced_ns;
 	return 0;
 }
 

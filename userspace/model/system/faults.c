@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "../../../bpf/events.h"
 #include "../world/world.h"
 
 /* No thread has more in its life. Keeps the sums of false records from wrapping around. */
@@ -61,12 +62,15 @@ struct record_fault faults_unrecorded(const struct world *world, const struct re
 
 void faults_usage(struct world *world, const struct record_usage *usage)
 {
-	struct record_fault rest = faults_unrecorded(world, usage);
+	struct record_fault rest;
 	struct model_faults *faults = &world->model->faults;
 
 	faults->known = true;
 	faults->minor += usage->minor_faults;
 	faults->major += usage->major_faults;
+	if (usage->flags & USAGE_GOES_ON)
+		return;
+	rest = faults_unrecorded(world, usage);
 	faults->recorded += rest.minor + rest.major;
 	faults->recorded_major += rest.major;
 	tree_rest(&world->tree, 0)->faults += rest.minor + rest.major;

@@ -186,18 +186,20 @@ int syscalls_total(struct syscalls *syscalls, const struct world *world,
 	call = calls_get(&syscalls->totals, record->process, record->number & UINT32_MAX);
 	if (!call)
 		return -ENOMEM;
-	more[CALL_COUNT] = fmax((double)record->count - (double)call->count, 0);
-	more[CALL_NS] = fmax((double)record->total_ns - (double)call->total_ns, 0);
-	call->count = record->count;
-	call->errors = record->errors;
-	call->total_ns = record->total_ns;
-	call->max_ns = record->max_ns;
-	call->gc_count = record->gc_count;
-	call->gc_ns = record->gc_ns;
-	call->waits = record->waits;
-	call->wait_ns = record->wait_ns;
-	call->wait_max = record->wait_max;
-	histogram_read(record->histogram, call->histogram);
+	more[CALL_COUNT] = (double)record->count;
+	more[CALL_NS] = (double)record->total_ns;
+	call->count += record->count;
+	call->errors += record->errors;
+	call->total_ns += record->total_ns;
+	call->gc_count += record->gc_count;
+	call->gc_ns += record->gc_ns;
+	call->waits += record->waits;
+	call->wait_ns += record->wait_ns;
+	if (record->max_ns > call->max_ns)
+		call->max_ns = record->max_ns;
+	if (record->wait_max > call->wait_max)
+		call->wait_max = record->wait_max;
+	histogram_add(record->histogram, call->histogram);
 	return call_windows_calls(&syscalls->windows, process->recording, record->process,
 				  call->number, more);
 }
@@ -221,14 +223,14 @@ void call_merge(struct call *into, const struct call *from)
 
 /*
  * Iterates over the calls of processes: totals, or records if these count more, as at the end of
- * a truncated profile. In a split recording totals always take precedence, because their figures
- * and the records do not change files at the same moment.
+ * a truncated profile. In a split recording only totals count, because they and the records do not
+ * change files at the same moment.
  */
 struct counted {
 	const struct syscalls *syscalls;
 	bool records; /* calls with more records than their total; else totals with at least as many
 		       */
-	bool part;    /* split recording: records only without a total, and all totals */
+	bool part;    /* split recording: only totals */
 	size_t cursor;
 };
 
@@ -242,14 +244,14 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 	const void *key;
 	uint64_t *item;
 
-	while (map_next(calls->index, &walk->cursor, &key, &item)) {
+	while (!(walk->part && walk->records) &&
+	       map_next(calls->index, &walk->cursor, &key, &item)) {
 		const struct call *call = &calls->items[*item];
 		const uint64_t *match = map_get(others->index, key);
 		uint64_t other = match ? others->items[*match].count : 0;
 
-		if (match &&
-		    (walk->part ? walk->records
-				: other > call->count || (other == call->count && walk->records)))
+		if (match && !walk->part &&
+		    (other > call->count || (other == call->count && walk->records)))
 			continue;
 		/* In windows, a call may take time and never end. */
 		if (!call->count && !call->total_ns)

@@ -138,18 +138,21 @@ int waits_usage(struct world *world, const struct record_usage *record)
 	/* Totals cannot be divided by a filter. */
 	if (world->filtered)
 		return 0;
-	thread->ended = true;
+	thread->goes_on = record->flags & USAGE_GOES_ON;
+	thread->ended = !thread->goes_on;
 	thread->end = record->time;
-	thread->waits_known = record->flags & USAGE_WAITS;
-	thread->queue_known = record->flags & USAGE_QUEUED;
-	thread->queued_ns = record->queued_ns;
+	thread->waits_known |= record->flags & USAGE_WAITS;
+	thread->queue_known |= record->flags & USAGE_QUEUED;
+	thread->queued_ns += record->queued_ns;
 	world->model->cpu.queue_known |= thread->queue_known;
 	world->model->cpu.queued_ns += record->queued_ns;
-	thread->minor_faults = record->minor_faults;
-	thread->major_faults = record->major_faults;
-	memcpy(thread->waits, waits, sizeof(waits));
-	memcpy(thread->wait_ns, ns, sizeof(ns));
-	memcpy(thread->wait_max, max, sizeof(max));
+	thread->minor_faults += record->minor_faults;
+	thread->major_faults += record->major_faults;
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		thread->waits[i] += waits[i];
+		thread->wait_ns[i] += ns[i];
+		keep_longest(&thread->wait_max[i], max[i]);
+	}
 	return 0;
 }
 

@@ -33,9 +33,9 @@ int durations_add_all(struct durations *durations, const struct durations *other
 
 int durations_add_sums(struct durations *durations, const struct record_gc_summary *record)
 {
-	uint64_t histogram[SYSCALL_BUCKETS], count = 0;
+	uint64_t histogram[SYSCALL_BUCKETS] = {0}, count = 0;
 
-	histogram_read(record->histogram, histogram);
+	histogram_add(record->histogram, histogram);
 	for (uint32_t i = 0; i < SYSCALL_BUCKETS; i++)
 		count += histogram[i];
 	if (count != record->count)

@@ -3,7 +3,6 @@
 #include "histogram.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 /* Reads a varint from data[*at]; false at the end, or if it is too long. */
 static bool take_varint(struct bytes data, size_t *at, uint64_t *out)
@@ -19,17 +18,16 @@ static bool take_varint(struct bytes data, size_t *at, uint64_t *out)
 	return false;
 }
 
-void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS])
+void histogram_add(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS])
 {
 	uint64_t bucket = 0, step, calls;
 	size_t at = 0;
 
-	memset(histogram, 0, SYSCALL_BUCKETS * sizeof(*histogram));
 	while (take_varint(data, &at, &step) && take_varint(data, &at, &calls)) {
 		if (step >= SYSCALL_BUCKETS - bucket)
 			return;
 		bucket += step;
-		histogram[bucket] = calls;
+		histogram[bucket] += calls;
 	}
 }
 

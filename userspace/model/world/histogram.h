@@ -6,8 +6,8 @@
 #include "../../../bpf/events.h"
 #include "../../profile/record.h"
 
-/* Format: see FORMAT.md. Stops at invalid data. */
-void histogram_read(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS]);
+/* Adds the counts. Format: see FORMAT.md. Stops at invalid data. */
+void histogram_add(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS]);
 uint64_t histogram_middle(uint32_t bucket);
 
 #endif

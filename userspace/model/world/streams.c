@@ -45,13 +45,13 @@ int streams_loss(struct streams *streams, const struct record_loss *record)
 {
 	if (record->kind >= LOSS_MAX)
 		return -EBADMSG;
-	streams->losses[record->kind].count = record->count;
+	streams->losses[record->kind].count += record->count;
 	return 0;
 }
 
-void streams_count(struct streams *streams, enum record_kind kind)
+void streams_count(struct streams *streams, const struct record *record)
 {
-	streams->streams[record_stream(kind)].events++;
+	streams->streams[record_stream(record)].events++;
 }
 
 static void add_streams(const struct streams *streams, struct model *model)

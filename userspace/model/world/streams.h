@@ -34,7 +34,7 @@ int streams_loss_kind(struct streams *streams, struct arena *arena,
 int streams_loss(struct streams *streams, const struct record_loss *record);
 
 /* Counts a record in its stream. */
-void streams_count(struct streams *streams, enum record_kind kind);
+void streams_count(struct streams *streams, const struct record *record);
 
 int streams_finish(const struct streams *streams, struct model *model);
 

@@ -31,6 +31,7 @@ struct thread {
 	double alloc_bytes;
 	struct tally alloc; /* alloc_bytes with its variance */
 	uint64_t begin;     /* creation time; 0: older than the recording */
+	bool goes_on;       /* its last usage record says that it did not end there */
 	bool ended;         /* the fields below are known */
 	bool waits_known, queue_known;
 	uint64_t end;

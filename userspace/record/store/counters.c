@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* counters.c: the running figures of a recording: losses, system call totals, clocks. */
 #include "counters.h"
+#include "call_written.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -42,9 +43,8 @@ struct counters {
 	uint64_t paused;                    /* when the recording was paused; 0: it is not */
 	uint64_t own[LOSS_MAX];             /* losses counted by the recorder */
 	uint64_t written[LOSS_MAX];         /* values in the profile */
-	struct map *calls;                  /* struct syscall_key: count last written */
-	struct map *call_ns;                /* struct syscall_key: time last written */
-	struct map *cpus;                   /* process: CPU time last written */
+	struct map *calls;                  /* struct syscall_key: struct call_written * */
+	struct map *cpus;                   /* process: struct call_cpu *, last written */
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 	bool fresh;         /* only write what the profile has nothing of yet */
@@ -62,10 +62,9 @@ int counters_create(struct profile_writer *writer, struct store *store,
 	counters->store = store;
 	counters->session = session;
 	counters->calls = map_create(sizeof(struct syscall_key));
-	counters->call_ns = map_create(sizeof(struct syscall_key));
 	counters->cpus = map_create(sizeof(uint32_t));
 	counters->batch = calloc(1, sizeof(*counters->batch));
-	if (!counters->calls || !counters->call_ns || !counters->cpus || !counters->batch) {
+	if (!counters->calls || !counters->cpus || !counters->batch) {
 		counters_free(counters);
 		return -ENOMEM;
 	}
@@ -95,7 +94,9 @@ static int put_losses(struct counters *counters, uint64_t now)
 						   store_loss(counters->store, (enum loss)loss);
 		struct record record = {
 			.kind = RECORD_loss,
-			.loss = {.time = now, .kind = (uint64_t)loss, .count = count},
+			.loss = {.time = now,
+				 .kind = (uint64_t)loss,
+				 .count = count - counters->written[loss]},
 		};
 
 		if (count == counters->written[loss])
@@ -106,28 +107,40 @@ static int put_losses(struct counters *counters, uint64_t now)
 	return err;
 }
 
+static void *pointer(const uint64_t *place)
+{
+	return (void *)(uintptr_t)*place;
+}
+
+/* Takes over `written`; NULL: no memory. */
+static int replace(uint64_t *place, void *written)
+{
+	if (!written)
+		return -ENOMEM;
+	free(pointer(place));
+	*place = (uintptr_t)written;
+	return 0;
+}
+
 static int put_total(struct counters *counters, uint64_t now, const void *key, const void *value)
 {
 	const struct syscall_total *total = value;
-	uint64_t *count = map_put(counters->calls, key, NULL);
-	uint64_t *ns = map_put(counters->call_ns, key, NULL);
+	uint64_t *place = map_put(counters->calls, key, NULL);
+	struct syscall_total more = *total;
 	int err;
 
-	if (!count || !ns)
+	if (!place)
 		return -ENOMEM;
-	/* Calls that have not ended take time in each window. */
-	if (*count == total->count && *ns == total->total_ns)
+	if (!call_written_subtract(pointer(place), &more))
 		return 0;
-	err = store_syscall_total(counters->store, now, key, total);
+	err = store_syscall_total(counters->store, now, key, &more);
 	/* Its first events are pending: next time, if there is one. */
 	if (err == -ENOENT)
 		counters->unwritten += total->count;
 	if (err)
 		return err;
-	counters->syscalls += total->count - *count;
-	*count = total->count;
-	*ns = total->total_ns;
-	return 0;
+	counters->syscalls += more.count;
+	return replace(place, call_written_of(total));
 }
 
 /*
@@ -156,18 +169,26 @@ static int put_cpu(struct counters *counters, uint64_t now, const void *key, con
 {
 	const struct call_cpu *cpu = value;
 	const uint32_t *process = key;
-	uint64_t *written = map_put(counters->cpus, process, NULL);
-	uint64_t ns = cpu->traced_ns + cpu->untraced_ns;
+	uint64_t *place = map_put(counters->cpus, process, NULL);
+	const struct call_cpu *before = place ? pointer(place) : NULL;
+	struct call_cpu more = *cpu, *written;
 	int err;
 
-	if (!written)
+	if (!place)
 		return -ENOMEM;
-	if (*written == ns)
+	if (before) {
+		more.traced_ns -= before->traced_ns;
+		more.untraced_ns -= before->untraced_ns;
+	}
+	if (!more.traced_ns && !more.untraced_ns)
 		return 0;
-	err = store_call_cpu(counters->store, now, *process, cpu);
-	if (!err)
-		*written = ns;
-	return err;
+	err = store_call_cpu(counters->store, now, *process, &more);
+	if (err)
+		return err;
+	written = malloc(sizeof(*written));
+	if (written)
+		*written = *cpu;
+	return replace(place, written);
 }
 
 /* A table of the kernel side whose keys begin with a process, and a function that writes an entry:
@@ -175,7 +196,7 @@ static int put_cpu(struct counters *counters, uint64_t now, const void *key, con
 struct table {
 	enum session_table table;
 	size_t key_size, value_size;
-	struct map *written, *also; /* of its entries; `also` may be NULL */
+	struct map *written; /* of its entries: pointers */
 	int (*put)(struct counters *counters, uint64_t now, const void *key, const void *value);
 };
 
@@ -185,6 +206,7 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 		      const void *key)
 {
 	_Alignas(8) char value[sizeof(struct syscall_total)];
+	const uint64_t *place;
 	int err;
 
 	if (table_lookup(counters->session, table->table, key, value))
@@ -196,9 +218,10 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 	if (table->table == TABLE_SYSCALLS)
 		table_return_total(counters->session,
 				   ((const struct syscall_total *)(const void *)value)->owner);
+	place = map_get(table->written, key);
+	if (place)
+		free(pointer(place));
 	map_remove(table->written, key);
-	if (table->also)
-		map_remove(table->also, key);
 	return 0;
 }
 
@@ -243,12 +266,10 @@ static int put_table(struct counters *counters, uint64_t now, const struct table
 
 static int put_totals(struct counters *counters, uint64_t now)
 {
-	const struct table totals = {
-		TABLE_SYSCALLS,  sizeof(struct syscall_key), sizeof(struct syscall_total),
-		counters->calls, counters->call_ns,          put_total};
-	const struct table cpus = {
-		TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu), counters->cpus, NULL,
-		put_cpu};
+	const struct table totals = {TABLE_SYSCALLS, sizeof(struct syscall_key),
+				     sizeof(struct syscall_total), counters->calls, put_total};
+	const struct table cpus = {TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu),
+				   counters->cpus, put_cpu};
 	int err;
 
 	counters->unwritten = 0;
@@ -388,9 +409,8 @@ void counters_free(struct counters *counters)
 {
 	if (!counters)
 		return;
-	map_free(counters->calls);
-	map_free(counters->call_ns);
-	map_free(counters->cpus);
+	map_free_all(counters->calls, free);
+	map_free_all(counters->cpus, free);
 	free(counters->batch);
 	free(counters);
 }

@@ -43,10 +43,12 @@ int store_create(struct profile_writer *writer, struct files *files, struct proc
 	if (!err)
 		err = composer_create(&owners, &store->composer);
 	store->left = map_create(sizeof(uint64_t));
+	store->used = map_create(sizeof(uint64_t));
 	store->left_out = map_create(sizeof(struct open_collection));
 	store->live = live_objects_create();
 	store->followed = followed_create();
-	if (!err && (!store->left || !store->left_out || !store->live || !store->followed))
+	if (!err &&
+	    (!store->left || !store->used || !store->left_out || !store->live || !store->followed))
 		err = -ENOMEM;
 	if (!err)
 		err = frame_names_create(writer, files, &store->names);
@@ -67,6 +69,7 @@ void store_free(struct store *store)
 	composer_free(store->composer);
 	stack_keys_free(store->keys);
 	map_free(store->left);
+	map_free_all(store->used, free);
 	map_free(store->left_out);
 	live_objects_free(store->live);
 	followed_free(store->followed);
@@ -203,7 +206,10 @@ uint64_t store_events_in(const struct event_header *event)
 bool store_is_auxiliary(const struct event_header *event)
 {
 	const struct event_info *info = event_info(event->code);
+	const struct event_usage *usage = (const void *)event;
 
+	if (event->code == EVENT_usage)
+		return usage->flags & USAGE_GOES_ON;
 	return info && info->traits & TRAIT_SERVES;
 }
 
@@ -215,7 +221,7 @@ static int count(struct store *store, const struct event_header *event, int err)
 	switch (err) {
 	case 0:
 		info = event_info(event->code);
-		if (!(info->traits & TRAIT_SERVES))
+		if (!store_is_auxiliary(event))
 			store->counts[info->stream] += store_events_in(event);
 		store->sampled += event->code == EVENT_alloc;
 		store->collections += event->code == EVENT_gc_end;

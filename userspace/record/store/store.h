@@ -58,7 +58,7 @@ uint64_t store_walk_until(struct store *store, uint64_t time);
 uint64_t store_events_in(const struct event_header *event);
 
 /* Does an event only serve others, so that it is not counted where it is stored? Such events name
- * things, or complete stacks. */
+ * things, complete stacks, or are part of an event to come. */
 bool store_is_auxiliary(const struct event_header *event);
 
 /* A mapping of a known process of this user, at once and out of order. */
@@ -78,12 +78,12 @@ void store_meet_bytecode(struct store *store, const struct event_header *event, 
 /* The recording is paused or resumed. What programs report of the time between is not stored. */
 int store_pause(struct store *store, uint64_t time, bool on);
 
-/* The exact totals of one system call in one process; -ENOENT if no event has named the process
- * yet. */
+/* What was added to the exact totals of one system call in one process; -ENOENT if no event has
+ * named the process yet. */
 int store_syscall_total(struct store *store, uint64_t time, const struct syscall_key *key,
 			const struct syscall_total *total);
 
-/* The same for its CPU time so far. */
+/* The same for its CPU time. */
 int store_call_cpu(struct store *store, uint64_t time, uint32_t process,
 		   const struct call_cpu *cpu);
 

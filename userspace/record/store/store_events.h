@@ -33,6 +33,7 @@ struct store {
 	uint64_t samples;      /* number of samples with ids assigned here */
 	struct map *left;      /* thread to the index, from 1, of where it left its CPU */
 	struct buffer left_at; /* struct departure[]: waits outside of system calls */
+	struct map *used;      /* thread: struct event_usage *, if more is to come */
 	struct frame_names *names;
 	struct long_name {
 		uint64_t thread, name; /* the name is a string; 0: none */

@@ -2,6 +2,7 @@
 /* store_system.c: stores system events: ticks, system calls, processes, mappings. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -255,12 +256,63 @@ int store_title(struct store *store, const struct incoming *in)
 	return err ? err : profile_writer_put(store->writer, &record);
 }
 
+/* --- usage ------------------------------------------------------------------------------- */
+
+static void forget_usage(struct store *store, uint64_t thread)
+{
+	const uint64_t *place = map_get(store->used, &thread);
+
+	if (place)
+		free((void *)(uintptr_t)*place);
+	map_remove(store->used, &thread);
+}
+
+/* Replaces sums by what was added since `before`. A longest wait that is not longer is 0. */
+static void subtract_usage(struct event_usage *usage, const struct event_usage *before)
+{
+	usage->minor_faults -= before->minor_faults;
+	usage->major_faults -= before->major_faults;
+	usage->queued -= before->queued;
+	for (int i = 0; i < WAIT_REASONS; i++) {
+		usage->waits[i] -= before->waits[i];
+		usage->wait_ns[i] -= before->wait_ns[i];
+		if (usage->wait_max[i] <= before->wait_max[i])
+			usage->wait_max[i] = 0;
+	}
+}
+
+int store_usage(struct store *store, const struct incoming *in)
+{
+	struct event_usage more = *(const struct event_usage *)(const void *)in->header, *so_far;
+	const bool goes_on = more.flags & USAGE_GOES_ON;
+	struct incoming copy = *in;
+	uint64_t *place = goes_on ? map_put(store->used, &in->thread, NULL)
+				  : map_get(store->used, &in->thread);
+	int err;
+
+	if (goes_on && place && !*place)
+		*place = (uintptr_t)calloc(1, sizeof(*so_far));
+	so_far = place ? (struct event_usage *)(uintptr_t)*place : NULL;
+	if (goes_on && !so_far)
+		return -ENOMEM;
+	copy.header = &more.header;
+	if (so_far)
+		subtract_usage(&more, so_far);
+	err = store_copied(store, &copy);
+	if (!err && goes_on)
+		*so_far = *(const struct event_usage *)(const void *)in->header;
+	if (!goes_on)
+		forget_usage(store, in->thread);
+	return err;
+}
+
 int store_exit(struct store *store, const struct incoming *in)
 {
 	const struct event_exit *event = (const void *)in->header;
 	int err = event->last ? store_check_agent(store, in->process, in->header->time, true) : 0;
 
 	processes_thread_ended(store->processes, in->process, in->header->tid);
+	forget_usage(store, in->thread);
 	if (event->last) {
 		live_objects_forget(store->live, in->process->id);
 		followed_forget(store->followed, in->process->id);
