@@ -8,6 +8,7 @@
 #include <stdint.h>
 #endif
 
+#include "fate_table.h"
 #include "wait_events.h"
 
 /* A question of the recorder and its answer: kernel_name.bpf.c. */
@@ -178,6 +179,7 @@ struct process_state {
 	uint64_t replaced, replaced_end; /* what the program mapped over probed code; 0: nothing */
 	uint32_t stops;                  /* how often it was stopped for that */
 	uint32_t reserved;
+	uint64_t ran; /* CPU time that was reported while any process had a struct fate_table, ns */
 };
 
 /* How to find a probe's argument at one of its locations. */
@@ -227,9 +229,13 @@ struct probe_argument {
 enum place_flag {
 	PLACE_COLLECTOR = 1, /* goes to the ring of collections, else to that of samples */
 	PLACE_STACK = 2,
-	PLACE_PAUSES = 4,  /* a pause of the process's heap begins; argument 0 is the heap */
-	PLACE_RESUMES = 8, /* that pause ends */
-	PLACE_JUMP = 16,   /* at a jbe (jump if below or equal); counts if the jump is not taken */
+	PLACE_PAUSES = 4,   /* a pause of the process's heap begins; argument 0 is the heap */
+	PLACE_RESUMES = 8,  /* that pause ends */
+	PLACE_JUMP = 16,    /* at a jbe (jump if below or equal); counts if the jump is not taken */
+	PLACE_FOLLOWS = 32, /* the sampled object may be followed from here on: fates.h */
+	PLACE_FATES = 64,   /* here the outcomes of such objects are read: `fates` */
+	PLACE_COLLECTS = 128, /* a collection begins, or a part of it */
+	PLACE_COLLECTED = 256 /* it has ended, or a part of it */
 };
 
 #define PLACE_NO_TEXT 255
@@ -251,6 +257,9 @@ struct probe_place {
 	uint16_t flags;          /* enum place_flag */
 	uint16_t provider;       /* of a probe: number of its file, 1 to PROVIDERS_MAX */
 	struct place_text texts[2];
+	uint8_t object, class; /* arguments, with PLACE_FOLLOWS */
+	uint8_t reserved[6];
+	struct fate_rule fates;
 	struct probe_argument arguments[PROBE_ARGUMENTS];
 };
 

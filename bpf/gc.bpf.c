@@ -314,7 +314,7 @@ static __always_inline int probe_gc_end(const struct probe_firing *firing)
 	event->minor_faults = state->gc_faults.minor;
 	event->major_faults = state->gc_faults.major;
 	event->heap_before = event->heap_after = event->heap_size = event->reason = 0;
-	event->unreachable = 0;
+	event->unreachable = event->recording_ns = 0;
 	if (stats) {
 		/* A failed read leaves zeroes. */
 		if (bpf_probe_read_user(&event->stats, sizeof(event->stats), (const void *)stats))

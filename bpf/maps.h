@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "config.h"
 #include "events.h"
+#include "fate_maps.h"
 #include "walk_read.h"
 #include "walk_managed.h"
 #include "walk_rows.h"
@@ -28,8 +29,8 @@ const volatile struct bpf_config config;
 /* Cleared by the recorder to stop all programs at once, before it detaches. */
 volatile uint32_t recording = 1;
 
-/* Changed by the recorder under throttling: timer ticks that a tick stands for; records of short
- * calls, per second and CPU; the length below which every call is short. */
+/* Changed under throttling: timer ticks that a tick stands for; records of short calls, per second
+ * and CPU; the length below which every call is short. */
 volatile uint32_t tick_stands = 1;
 volatile uint32_t short_rate = 5000;
 volatile uint64_t short_ns = 0;
@@ -82,8 +83,7 @@ struct {
 /* 1 once any process has a runtime with fibers; until then there is no lookup. */
 volatile uint32_t fibers_known = 0;
 
-/* 1 once the lock of any interpreter is known. */
-volatile uint32_t locks_known = 0;
+volatile uint32_t locks_known = 0; /* 1 once the lock of any interpreter is known */
 
 /* How to find the current fiber, by process; the recorder removes ended processes. */
 struct {
@@ -289,7 +289,7 @@ struct {
 	__type(value, struct bytecode_room);
 } bytecode_rooms SEC(".maps");
 
-/* A record with a stack dump, one per scratch and CPU: too large for a per-CPU map. */
+/* A record with a stack dump, one per scratch and CPU: too large for others. */
 struct copy_room {
 	/* One page more, so that a page can be read at any offset. */
 	uint8_t data[RECORD_BYTES_MAX + sizeof(struct event_copy) + COPY_BYTES_MAX + PAGE_BYTES];

@@ -4,6 +4,7 @@
 #define GCPROF_BPF_PLACE_H
 
 #include "ceiling.h"
+#include "fates.h"
 #include "probe.h"
 #include "stack.h"
 
@@ -27,12 +28,6 @@ __noinline int probe_shares(struct scratch *scratch, const struct task_state *st
 	scratch_drop(scratch);
 	return 0;
 }
-
-/* Where arguments are assembled: after the record, in the room of its tail. */
-struct place_room {
-	struct event_place event;
-	struct probe_registers registers;
-};
 
 /* A step from an operand to an argument; see enum probe_step_kind. */
 static __always_inline uint64_t probe_step(const struct probe_step *step, uint64_t value,
@@ -97,9 +92,7 @@ __noinline int place_read(struct place_room *room, const struct probe_place *pla
 
 static __always_inline uint64_t place_value(const struct scratch *scratch, uint32_t argument)
 {
-	const struct event_place *event = (const struct event_place *)scratch->data;
-
-	return argument < PLACE_VALUES ? event->values[argument] : 0;
+	return place_value_of((const struct event_place *)scratch->data, argument);
 }
 
 /* Is a text still to be reported for this value? Marks it as reported. */
@@ -216,13 +209,21 @@ static __always_inline int place_fired(const struct probe_firing *firing)
 	}
 	place_read((struct place_room *)scratch->data, firing->place);
 	place_pause(firing, flags, event->values[0]);
-	if (flags & PLACE_RESUMES)
+	if (flags & PLACE_FATES)
+		return fates_fired(firing, scratch);
+	if (flags & (PLACE_COLLECTS | PLACE_COLLECTED))
+		fates_collection(firing, flags);
+	if (flags & PLACE_RESUMES) {
 		event->rss_bytes = rss_bytes();
+		event->recording = fates_take_spent(firing);
+	}
 	if ((flags & PLACE_COLLECTOR) && !ceiling_keeps(CEILING_GC, firing->now, LOSS_GC_CEILING)) {
 		scratch_drop(scratch);
 		return 0;
 	}
 	scratch->size = sizeof(*event);
+	if (flags & PLACE_FOLLOWS)
+		fates_follow(firing, event);
 	event->text_size[0] = place_text(scratch, firing, 0);
 	event->text_size[1] = place_text(scratch, firing, 1);
 	if (!(flags & PLACE_COLLECTOR))

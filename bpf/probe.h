@@ -84,6 +84,17 @@ struct probe_registers {
 	uint64_t bad; /* operands that could not be read */
 };
 
+/* Where the arguments of places are assembled: after the record, in the room of its tail. */
+struct place_room {
+	struct event_place event;
+	struct probe_registers registers;
+};
+
+static __always_inline uint64_t place_value_of(const struct event_place *event, uint32_t argument)
+{
+	return argument < PLACE_VALUES ? event->values[argument] : 0;
+}
+
 static __always_inline uint64_t probe_register(const struct probe_registers *registers,
 					       uint32_t number)
 {

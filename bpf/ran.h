@@ -9,8 +9,14 @@
 static __always_inline int64_t ran_take(struct task_struct *task, struct task_state *state)
 {
 	uint64_t now = task_ran(task);
+	int64_t ran = (int64_t)(now - __sync_lock_test_and_set(&state->ran, now));
+	struct process_state *process;
+	uint32_t index = state->process;
 
-	return (int64_t)(now - __sync_lock_test_and_set(&state->ran, now));
+	process = fates_known ? bpf_map_lookup_elem(&processes, &index) : NULL;
+	if (process)
+		__sync_fetch_and_add(&process->ran, ran);
+	return ran;
 }
 
 /* The time could not be reported: the next report will include it. */

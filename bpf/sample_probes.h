@@ -4,6 +4,7 @@
 #define GCPROF_SAMPLE_PROBES_H
 
 #include "ceiling.h"
+#include "fates.h"
 #include "probe.h"
 
 /* Reserves a small record in the allocation ring. NULL if there is no room; that is counted. */
@@ -59,6 +60,7 @@ static __always_inline int probe_followed(const struct probe_firing *firing)
 
 	if (!firing->values[0])
 		return probe_refuse();
+	fates_close(firing->state);
 	event = alloc_reserve(firing, sizeof(*event));
 	if (!event)
 		return 0;

@@ -110,7 +110,7 @@ static json_t *streams_of(const struct file *file)
 			json_object_set_new(all, streams[i].key, json_boolean(gives));
 	}
 	if (runtime->agent)
-		json_object_set_new(all, FREED_KEY, json_false());
+		json_object_set_new(all, FREED_KEY, json_boolean(file->facts.runtime.follows));
 	if (runtime->agent && !json_object_get(all, SAMPLES_KEY))
 		json_object_set_new(all, SAMPLES_KEY, json_false());
 	if (file->facts.runtime.heap_list)

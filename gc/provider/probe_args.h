@@ -25,6 +25,10 @@ enum gcprof_outcome {
 	GCPROF_PINNED = 3,     /* survived without moving and is still young */
 	GCPROF_DIED_OLD = 4,   /* unreachable at the end of marking */
 	GCPROF_FREED = 5,      /* by the program, or when its last reference was dropped */
+	/* From recorders only. */
+	GCPROF_COPIED = 6,   /* survived another collection, which copied it */
+	GCPROF_UNKNOWN = 7,  /* lives or not: nothing more is known of it */
+	GCPROF_REPLACED = 8, /* the same, on purpose: others of its process stand for it */
 };
 
 enum gcprof_gc_kind {

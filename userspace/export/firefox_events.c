@@ -243,7 +243,7 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 	struct live_object *object;
 	int error;
 
-	if (!number)
+	if (!number || record->outcome == GCPROF_COPIED)
 		return 0;
 	object = &firefox->live_items[number];
 	if (lives && firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
@@ -251,14 +251,16 @@ static int take_fate(struct firefox *firefox, const struct record_fate *record)
 		    0)
 		return -ENOMEM;
 	if (firefox->survivals[object->number] == SURVIVAL_UNKNOWN &&
-	    record->outcome != GCPROF_DIED_OLD && record->outcome != GCPROF_FREED)
+	    record->outcome != GCPROF_DIED_OLD && record->outcome < GCPROF_FREED)
 		firefox->survivals[object->number] = lives ? SURVIVAL_LIVED : SURVIVAL_DIED;
 	if (lives)
 		return 0;
-	error = put_death(firefox, object, record->time,
-			  record->outcome == GCPROF_FREED      ? DEATH_FREED
-			  : record->outcome == GCPROF_DIED_OLD ? DEATH_OLD
-							       : DEATH_YOUNG);
+	error = record->outcome > GCPROF_FREED
+			? 0 /* it may live on */
+			: put_death(firefox, object, record->time,
+				    record->outcome == GCPROF_FREED      ? DEATH_FREED
+				    : record->outcome == GCPROF_DIED_OLD ? DEATH_OLD
+									 : DEATH_YOUNG);
 	if (error)
 		return error;
 	id_map_remove(firefox->live, record->process, record->sample);

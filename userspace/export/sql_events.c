@@ -93,15 +93,15 @@ static int take_fate(struct sql *sql, const struct record_fate *record)
 		integer(record->time), reference(record->age), integer(record->collections), {0}};
 	int error = 0;
 
-	if (!living)
+	if (!living || record->outcome == GCPROF_COPIED)
 		return 0;
 	first[5] = death[3] = integer(*living);
-	if (record->outcome != GCPROF_DIED_OLD)
+	if (record->outcome != GCPROF_DIED_OLD && record->outcome <= GCPROF_FREED)
 		error = database_run(sql->first_fate, first, 6);
 	if (lives || error)
 		return error;
 	map_remove(sql->living, &key);
-	return database_run(sql->death, death, 4);
+	return record->outcome > GCPROF_FREED ? 0 : database_run(sql->death, death, 4);
 }
 
 /* --- timer samples, system calls, waits ------------------------------------------------------- */

@@ -97,6 +97,7 @@ bool model_is_of_this_host(const struct model_run *run);
 struct model_alloc {
 	uint64_t samples;
 	uint64_t fates;                  /* samples whose first outcome is known */
+	uint64_t lost_fates;             /* of which nothing is known from some time on */
 	uint64_t period;                 /* requested, or the first in force; 0: unknown */
 	uint64_t period_min, period_max; /* found in samples */
 	uint64_t period_changes;         /* made to stay below the ceiling on samples per second */

@@ -140,6 +140,8 @@ static bool is_place(const struct file_facts *facts, const struct probe_place *p
 	    place->place >= runtime->n_places)
 		return false;
 	row = &runtime->places[place->place];
+	if (memcmp(&place->fates, &row->fates, sizeof(row->fates)) != 0)
+		return false;
 	return place->flags == row->flags ||
 	       (row->where == PLACE_BEHIND_CHECK && place->flags == (row->flags | PLACE_JUMP));
 }

@@ -58,6 +58,7 @@ static json_t *alloc(const struct model *model, size_t top)
 	json_put(object, "period_max",
 		 alloc->samples ? json_count(alloc->period_max) : json_null());
 	json_put(object, "period_changes", json_count(alloc->period_changes));
+	json_put(object, "lost_fates", json_count(alloc->lost_fates));
 	json_put(object, "bytes", json_estimate(&alloc->bytes, known));
 	json_put(object, "objects", json_estimate(&alloc->objects, known));
 	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));

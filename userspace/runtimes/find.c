@@ -16,6 +16,7 @@
 #define SYMBOLS_READ_MAX (1 << 20) /* per file */
 #define TEXT_PART_BYTES  32
 #define RETURNS_MAX      16 /* per function */
+#define NAMES_BYTES      160
 
 /* --- the file ----------------------------------------------------------------------------- */
 
@@ -231,10 +232,39 @@ struct search {
 	size_t count;
 };
 
-static bool find_locate(struct search *search, const char *name, uint64_t *address)
+/* Takes the next name of several from *names; false: there is none. */
+static bool next_name(const char **names, char out[NAMES_BYTES])
 {
-	return runtime_symbol(&search->file, name, address) ||
-	       (search->runtime->locate && search->runtime->locate(&search->file, name, address));
+	size_t length = strcspn(*names, "|");
+
+	if (!length || length >= NAMES_BYTES)
+		return false;
+	snprintf(out, NAMES_BYTES, "%.*s", (int)length, *names);
+	*names += length + ((*names)[length] == '|');
+	return true;
+}
+
+static bool find_locate(struct search *search, const char *names, uint64_t *address)
+{
+	const struct runtime *runtime = search->runtime;
+	char name[NAMES_BYTES];
+
+	while (next_name(&names, name))
+		if (runtime_symbol(&search->file, name, address) ||
+		    (runtime->locate && runtime->locate(&search->file, name, address)))
+			return true;
+	return false;
+}
+
+static bool find_field(struct search *search, const char *names, int32_t *offset)
+{
+	const struct runtime *runtime = search->runtime;
+	char name[NAMES_BYTES];
+
+	while (runtime->field && next_name(&names, name))
+		if (runtime->field(&search->file, name, offset))
+			return true;
+	return false;
 }
 
 static bool set_step(struct search *search, const struct argument_step *step,
@@ -242,8 +272,7 @@ static bool set_step(struct search *search, const struct argument_step *step,
 {
 	int32_t field = 0;
 
-	if (step->field && (!search->runtime->field ||
-			    !search->runtime->field(&search->file, step->field, &field)))
+	if (step->field && !find_field(search, step->field, &field))
 		return false;
 	*out = (struct probe_step){.kind = step->kind,
 				   .size = step->size,
@@ -316,6 +345,16 @@ static void set_texts(const struct runtime_place *place, struct probe_place *out
 	}
 }
 
+/* The argument with this value, or one that there is not. */
+static uint8_t argument_of(const struct runtime_place *place, enum place_value value)
+{
+	uint8_t i = 0;
+
+	while (i < PROBE_ARGUMENTS && place->arguments[i].value != value)
+		i++;
+	return i;
+}
+
 /* A jbe, in either form. */
 static bool is_jump(const uint8_t *code)
 {
@@ -339,10 +378,14 @@ static bool add_site(struct search *search, const struct runtime_place *place,
 	    !set_arguments(search, place, note ? note->arguments : NULL, at, &site.place))
 		return false;
 	set_texts(place, &site.place);
+	site.place.object = argument_of(place, VALUE_OBJECT);
+	site.place.class = argument_of(place, VALUE_TYPE);
+	site.place.fates = place->fates;
 	if (place->where == PLACE_BEHIND_CHECK && is_jump(site.code))
 		site.place.flags |= PLACE_JUMP;
 	if (place->report == PLACE_SAMPLE)
 		search->facts->sampled = at;
+	search->facts->follows |= place->fates.mode == FATES_COPIED;
 	search->sites[search->count++] = site;
 	return true;
 }

@@ -13,8 +13,10 @@
 #include "../../bpf/hotspot.h"
 #include "../../gc/provider/probe_args.h"
 #include "find.h"
+#include "hotspot_outcomes.h"
 #include "hotspot_tables.h"
 #include "hotspot_words.h"
+#include "returns.h"
 #include "../reader/notes.h"
 #include "../symbols/elf_file.h"
 
@@ -22,36 +24,6 @@ enum { HEAP_OBJECTS = 1, HEAP_THREADS = 2 }; /* HEAP_THREADS: stops without a co
 
 /* Words of struct pt_regs. */
 enum { R9 = 8, RSI = 13, RDI = 14 };
-
-#define NUMBER(value, n)                          \
-	{                                         \
-		value, FROM_NUMBER, .number = (n) \
-	}
-#define NOTE(value, n)                          \
-	{                                       \
-		value, FROM_NOTE, .number = (n) \
-	}
-#define REGISTER(value, n)                          \
-	{                                           \
-		value, FROM_REGISTER, .number = (n) \
-	}
-#define REGISTER_32(value, n)                                  \
-	{                                                      \
-		value, FROM_REGISTER, .size = 4, .number = (n) \
-	}
-
-#define GLOBAL(value, name, ...)                                               \
-	{                                                                      \
-		value, FROM_GLOBAL, .global = (name), .steps = { __VA_ARGS__ } \
-	}
-/* What argument number `n` is, and then these steps. */
-#define ARGUMENT(value, n, ...)                             \
-	{                                                   \
-		value, FROM_NUMBER, .number = 0, .steps = { \
-			{STEP_ADD, .other = (n)},           \
-			__VA_ARGS__                         \
-		}                                           \
-	}
 
 /* The collector's name and length, the part's, then its bytes at first, used, committed, at most.
  */
@@ -93,7 +65,9 @@ enum {
 	NAME_LENGTH = 10,
 	/* Up to release 24. */
 	OUTSIDE = 11,
-	LIMIT = 12
+	LIMIT = 12,
+	/* Later ones. */
+	MOVING = 11
 };
 
 /*
@@ -115,8 +89,6 @@ enum { AWAY_BITS = 16, COMPACT_SHIFT = 10 };
 	[NAME_LENGTH] = ARGUMENT(VALUE_NONE, KLASS, {STEP_READ, 8, .field = "Klass._name"},      \
 				 {STEP_READ, 2, .field = "Symbol._length"})
 
-#define POINTER "oopDesc._metadata._compressed_klass"
-
 /* Of struct runtime_facts: 1 if unused rests of buffers are not counted. */
 enum { COUNTS_EXACTLY = 0 };
 
@@ -131,8 +103,8 @@ enum { COUNTS_EXACTLY = 0 };
 static const struct runtime_place
 	places[] =
 		{
-			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK, .until = 25,
-			 .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
+			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK | PLACE_FOLLOWS,
+			 .until = 25, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
 			 .arguments =
 				 {
 					 CLASS_ARGUMENTS,
@@ -146,14 +118,14 @@ static const struct runtime_place
 					 [LENGTH] = {VALUE_MORE, FROM_REGISTER, .number = RSI,
 						     .steps = {{STEP_READ, 4,
 								.offset = 4, .field = POINTER}}},
-					 [OBJECT] = REGISTER(VALUE_MORE, RSI),
+					 [OBJECT] = REGISTER(VALUE_OBJECT, RSI),
 					 [BUFFER] = OF_BUFFER("_start", 8),
 					 [REFILLS] = OF_BUFFER("_number_of_refills", 4),
 					 [OUTSIDE] = OF_BUFFER("_slow_allocations", 4),
 					 [LIMIT] = OF_BUFFER("_refill_waste_limit", 8),
 				 }},
-			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK, .since = 25,
-			 .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
+			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK | PLACE_FOLLOWS,
+			 .since = 25, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
 			 .arguments =
 				 {
 					 CLASS_ARGUMENTS,
@@ -178,6 +150,7 @@ static const struct runtime_place
 					 [LENGTH] = {VALUE_MORE, FROM_REGISTER, .number = RSI,
 						     .steps = {{STEP_ADD, .other = AT},
 							       {STEP_READ, 4, .offset = 4}}},
+					 [MOVING] = REGISTER(VALUE_OBJECT, RSI),
 				 }},
 			{PLACE_PAUSE_BEGIN, PLACE_AT_NOTE, "hotspot:gc__begin",
 			 PLACE_COLLECTOR | PLACE_PAUSES,
@@ -186,9 +159,11 @@ static const struct runtime_place
 			 PLACE_COLLECTOR | PLACE_RESUMES,
 			 .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
 			{PLACE_POOL_BEFORE, PLACE_AT_NOTE, "hotspot:mem__pool__gc__begin",
-			 PLACE_COLLECTOR, .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
+			 PLACE_COLLECTOR | PLACE_COLLECTS, .texts = POOL_TEXTS,
+			 .arguments = POOL_ARGUMENTS},
 			{PLACE_POOL_AFTER, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end",
-			 PLACE_COLLECTOR, .texts = POOL_TEXTS, .arguments = POOL_ARGUMENTS},
+			 PLACE_COLLECTOR | PLACE_COLLECTED, .texts = POOL_TEXTS,
+			 .arguments = POOL_ARGUMENTS},
 			{PLACE_REASON, PLACE_AT_ENTRY,
 			 "_ZN15GCMemoryManager6gc_endEbbbbN7GCCause5CauseEbPKc", PLACE_COLLECTOR,
 			 .optional = true,
@@ -221,6 +196,73 @@ static const struct runtime_place
 			{PLACE_CYCLE_END, PLACE_AT_ENTRY,
 			 "_ZN16G1ConcurrentMark20concurrent_cycle_endEb", PLACE_COLLECTOR,
 			 .optional = true, .arguments = {NUMBER(VALUE_HEAP, HEAP_OBJECTS)}},
+			/* Outcomes: of young collections; */
+			{PLACE_OUTCOMES, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end", OUTCOMES,
+			 .optional = true, .fates = {FATES_COPIED, FATES_RANGE, FORWARDED},
+			 .arguments =
+				 {OF_MANAGER(LETTERS('C', 'o', 'p', 'y')), CLASS_CHECK,
+				  SERIAL_YOUNG, [FATE_TOP] = SERIAL_EDEN("ContiguousSpace._top"),
+				  [FATE_BOTTOM] =
+					  SERIAL_EDEN("Space._bottom|ContiguousSpace._bottom")}},
+			{PLACE_OUTCOMES, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end", OUTCOMES,
+			 .optional = true, .fates = {FATES_COPIED, FATES_RANGE, FORWARDED},
+			 .arguments = {OF_MANAGER(LETTERS('P', 'S', ' ', 'S')),
+				       CLASS_CHECK, [FATE_WORD] = NUMBER(VALUE_NONE, 3),
+				       [FATE_LOW] = PARALLEL_PART(
+					       "PSYoungGen._reserved+MemRegion._start"),
+				       [FATE_SIZE] = PARALLEL_PART(
+					       "PSYoungGen._reserved+MemRegion._word_size"),
+				       [FATE_TOP] = PARALLEL_EDEN("MutableSpace._top"),
+				       [FATE_BOTTOM] = PARALLEL_EDEN("MutableSpace._bottom")}},
+			/* This one needs the next place, or old objects would move unnoticed. */
+			{PLACE_OUTCOMES, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end", OUTCOMES,
+			 .optional = true, .fates = {FATES_COPIED, FATES_REGIONS, FORWARDED},
+			 .arguments =
+				 {OF_MANAGER(LETTERS('G', '1', ' ', 'Y')), CLASS_CHECK,
+				  G1_REGIONS, [FATE_ARGUMENTS] = GLOBAL(VALUE_NONE, CHOOSES_OLD)}},
+			{PLACE_OUTCOMES, PLACE_AT_ENTRY, CHOOSES_OLD, OUTCOMES, .optional = true,
+			 .fates = {FATES_MIXED}, .arguments = {ANYWHERE}},
+			/* of full ones, in which objects move later; */
+			{PLACE_OUTCOMES, PLACE_AT_RETURN,
+			 "_ZN12GenMarkSweep17mark_sweep_phase1Eb|_ZN12SerialFullGC11phase1_markEb",
+			 OUTCOMES, .optional = true,
+			 .fates = {FATES_MARKED, FATES_RANGE, FORWARDED},
+			 .arguments = {ANYWHERE, CLASS_CHECK, SERIAL_YOUNG}},
+			{PLACE_OUTCOMES, PLACE_AT_ENTRY, "_ZN12GenMarkSweep17mark_sweep_phase4Ev",
+			 OUTCOMES, .optional = true, .fates = {FATES_MOVED, FATES_RANGE, FORWARDED},
+			 .arguments = {ANYWHERE, CLASS_CHECK, SERIAL_YOUNG}},
+			{PLACE_OUTCOMES, PLACE_AT_ENTRY,
+			 "_ZN15G1FullCollector20phase4_do_compactionEv", OUTCOMES, .optional = true,
+			 .fates = {FATES_MOVED, FATES_REGIONS, FORWARDED},
+			 .arguments = {ANYWHERE, CLASS_CHECK, G1_REGIONS}},
+			/* The bitmap is in no table: it is used if it begins where the heap does.
+			 */
+			{PLACE_OUTCOMES, PLACE_AT_ENTRY, "_ZN17PSParallelCompact12adjust_rootsEv",
+			 OUTCOMES, .optional = true, .fates = {FATES_BITMAP},
+			 .arguments = {[FATE_IS] = GLOBAL(VALUE_NONE, MARK_BITMAP, {STEP_READ, 8}),
+				       [FATE_WANTED] =
+					       GLOBAL(VALUE_NONE, "Universe._collectedHeap",
+						      {STEP_READ, 8},
+						      {STEP_READ, 8,
+						       .field = "CollectedHeap._reserved+MemRegion."
+								"_start"}),
+				       CLASS_CHECK,
+				       [FATE_FIRST] =
+					       GLOBAL(VALUE_NONE, MARK_BITMAP, {STEP_READ, 8}),
+				       [FATE_BITS] = GLOBAL(VALUE_NONE, MARK_BITMAP,
+							    {STEP_READ, 8, .offset = 16})}},
+			/* and of marking, which frees regions; since 21 it is a collection of its
+			   own. */
+			{PLACE_OUTCOMES, PLACE_AT_RETURN, "_ZN16G1ConcurrentMark6remarkEv",
+			 OUTCOMES, .optional = true, .fates = {FATES_FREED, FATES_REGIONS},
+			 .arguments = {ANYWHERE, CLASS_CHECK, G1_REGIONS}},
+			{PLACE_OUTCOMES, PLACE_AT_NOTE, "hotspot:mem__pool__gc__end", OUTCOMES,
+			 .optional = true, .fates = {FATES_FREED, FATES_REGIONS},
+			 .arguments = {OF_MANAGER(LETTERS('G', '1', ' ', 'C')), CLASS_CHECK,
+				       G1_REGIONS}},
+			{PLACE_OUTCOMES, PLACE_AT_RETURN, "_ZN16G1ConcurrentMark7cleanupEv",
+			 OUTCOMES, .optional = true, .fates = {FATES_FREED, FATES_REGIONS},
+			 .arguments = {ANYWHERE, CLASS_CHECK, G1_REGIONS}},
 			/* Operations of the machine; those of G1 have their names since 21. */
 			{PLACE_OPERATION, PLACE_AT_NOTE, "hotspot:vmops__begin", PLACE_COLLECTOR,
 			 .optional = true, .texts = {{1, 2, PLACE_NO_TEXT, 0}},
@@ -304,22 +346,21 @@ static bool hotspot_locate(struct runtime_file *file, const char *name, uint64_t
 	return false;
 }
 
-/* "A.b+C.d" is the offset of field d of the C that is field b of an A. */
+/* "A.b+C.d" is the offset of field d of the C that is field b of an A; and so on. The name of a
+ * constant is its value. */
 static bool hotspot_field(struct runtime_file *file, const char *name, int32_t *offset)
 {
-	const char *inner = strchr(name, '+');
-	char outer[64];
-	uint64_t value, begin = 0;
+	char part[64];
+	uint64_t value;
 
-	if (inner) {
-		snprintf(outer, sizeof(outer), "%.*s", (int)(inner - name), name);
-		if (!hotspot_entry(file, outer, &begin))
+	*offset = 0;
+	for (size_t length; *name; name += length + (name[length] == '+')) {
+		length = strcspn(name, "+");
+		snprintf(part, sizeof(part), "%.*s", (int)length, name);
+		if (!hotspot_entry(file, part, &value) || value > INT16_MAX)
 			return false;
+		*offset += (int32_t)value;
 	}
-	if (!hotspot_entry(file, inner ? inner + 1 : name, &value) || value > INT16_MAX ||
-	    begin > INT16_MAX)
-		return false;
-	*offset = (int32_t)(begin + value);
 	return true;
 }
 
@@ -503,6 +544,7 @@ const struct runtime runtime_hotspot = {
 	.n_writes = sizeof(writes) / sizeof(writes[0]),
 	.recognise = hotspot_recognise,
 	.locate = hotspot_locate,
+	.returns = runtime_returns,
 	.field = hotspot_field,
 	.constants = hotspot_constants,
 	.note = note,

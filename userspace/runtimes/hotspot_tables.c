@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* hotspot_tables.c: reads the structure tables that libjvm.so exports for debuggers. */
 /*
- * There are two tables: fields with their offsets, or addresses if static, and types with their
- * sizes. They are filled when the library is loaded. Pointers in them are relocations. Offsets and
- * sizes are constants in the code of an initialiser, which does little else than store them: movq
- * $constant, distance(%rip). That code is read like a table here. So all data comes from the file,
- * none from the memory of a process, and only exported symbols are needed.
+ * There are three tables: fields with their offsets, or addresses if static, types with their
+ * sizes, and constants. They are filled when the library is loaded. Pointers in them are
+ *relocations. Offsets and sizes are constants in the code of an initialiser, which does little else
+ *than store them: movq $constant, distance(%rip). That code is read like a table here. So all data
+ *comes from the file, none from the memory of a process, and only exported symbols are needed.
  *
  * The layout of an entry is the same in all releases:
  *
  *	structs  type name, field name, type of the field; is it static; offset; address
  *	types    type name, its base; three flags; size
+ *	ints     name; value
  */
 #include "hotspot_tables.h"
 
@@ -35,15 +36,17 @@ struct form {
 	uint64_t stride;
 	bool has_fields;
 	uint64_t value;
+	uint64_t mask; /* of the value's word */
 };
 
-#define FORMS          2
+#define FORMS          3
 #define STRUCT_FIELD   8
 #define STRUCT_STATIC  24
 #define STRUCT_ADDRESS 40
 
-static const struct form forms[FORMS] = {{"gHotSpotVMStructs", 48, true, 32},
-					 {"gHotSpotVMTypes", 40, false, 32}};
+static const struct form forms[FORMS] = {{"gHotSpotVMStructs", 48, true, 32, UINT64_MAX},
+					 {"gHotSpotVMTypes", 40, false, 32, UINT64_MAX},
+					 {"gHotSpotVMIntConstants", 16, false, 8, UINT32_MAX}};
 
 struct tables {
 	struct runtime_file *file;
@@ -51,7 +54,8 @@ struct tables {
 	GElf_Shdr initialisers;                   /* the list of initialisers */
 	uint64_t low, high;                       /* starts of the first and last one */
 	struct map *words;   /* address in a table to its value after loading */
-	struct map *entries; /* "Type.field" to its offset or address, "Type" to its size */
+	struct map *entries; /* "Type.field" to its offset or address, "Type" to its size, a
+				constant's name to its value */
 };
 
 /* --- words of the loaded library ---------------------------------------------------------- */
@@ -185,7 +189,7 @@ static bool read_entry(const struct tables *tables, const struct form *form, uin
 		       ? map_put_string(tables->entries, name, strlen(name), NULL)
 		       : NULL;
 	if (slot)
-		*slot = value;
+		*slot = value & form->mask;
 	return true;
 }
 

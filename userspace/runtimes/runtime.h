@@ -46,8 +46,7 @@ enum place_report {
 	PLACE_HEAP_END,    /* all objects of a HEAP are gone, before the program's end */
 	PLACE_PAUSE_BEGIN, /* all threads are stopped: HEAP, KIND, REASON, PROMOTED; its text is for
 			      kind_name() */
-	PLACE_PAUSE_END, /* they resume: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED, and TIME,
-			    if it was a little earlier */
+	PLACE_PAUSE_END, /* they resume, at TIME: HEAP, UNREACHABLE, BEFORE, USED, SIZE, PROMOTED */
 	PLACE_CYCLE_DECIDED, /* in a pause that decides on the next cycle: HEAP, REASON */
 	PLACE_CYCLE_BEGIN,   /* a concurrent cycle begins: HEAP, REASON, USED */
 	PLACE_CYCLE_USED,    /* shortly before its end, where that does not report it: HEAP, USED */
@@ -59,6 +58,7 @@ enum place_report {
 	PLACE_OPERATION, /* in a pause of HEAP: what its threads are stopped for: the first text, or
 			    `title` */
 	PLACE_THREAD,    /* a thread is about to give itself this name: a text */
+	PLACE_OUTCOMES,  /* the headers of sampled objects say what became of them: `fates` */
 	PLACE_REPORTS
 };
 
@@ -92,7 +92,8 @@ enum place_value {
 	VALUE_SPAN,
 	/* Replaces PERIOD: the total of the periods of all sampling points in the object. */
 	VALUE_WEIGHT,
-	VALUE_MORE, /* input of convert() */
+	VALUE_OBJECT, /* address of an object that collections move */
+	VALUE_MORE,   /* input of convert() */
 	PLACE_VALUE_KINDS
 };
 
@@ -112,15 +113,14 @@ enum argument_from {
 	FROM_NUMBER,
 };
 
-/* A reported part of memory. */
 enum runtime_area {
-	AREA_HEAP,   /* of the heap */
+	AREA_HEAP,   /* a reported part of the heap */
 	AREA_BESIDE, /* beside it, and collected with it */
 	AREA_OTHER,  /* not to be recorded */
 };
 
-/* A step as in struct probe_step; `field`, if set, names an offset found by the runtime's field(),
- * to which `offset` is added. */
+/* A step; `field`, if set, names an offset found by the runtime's field(), to which `offset` is
+ * added: the first of several, separated by '|', that there is. */
 struct argument_step {
 	uint8_t kind, size, other;
 	int32_t offset;
@@ -132,19 +132,20 @@ struct place_argument {
 	enum argument_from from;
 	uint8_t size;       /* valid bytes of a register; 0: 8 */
 	int64_t number;     /* register, argument, or the number */
-	const char *global; /* FROM_GLOBAL */
+	const char *global; /* FROM_GLOBAL; or several, as in struct argument_step */
 	struct argument_step steps[PROBE_STEPS];
 };
 
 struct runtime_place {
 	enum place_report report;
 	enum place_where where;
-	const char *name;
+	const char *name;      /* or several, as in struct argument_step */
 	uint32_t flags;        /* enum place_flag */
 	uint32_t since, until; /* versions as numbered by recognise(); until 0: all later ones */
 	bool optional;         /* its absence is not reported */
 	const char *title;     /* name of a cycle or operation */
 	struct place_text texts[2]; /* as in bpf/config.h, except that 0 means no text */
+	struct fate_rule fates;     /* PLACE_FATES; its arguments: enum fate_argument */
 	struct place_argument arguments[PROBE_ARGUMENTS];
 };
 
@@ -176,7 +177,6 @@ struct runtime_write {
 #define RUNTIME_REASONS_MAX   40
 #define RUNTIME_REASON_BYTES  40
 
-/* Code of the runtime itself, from `begin` to `end`. */
 struct runtime_code {
 	uint64_t begin, end;
 };
@@ -195,6 +195,7 @@ struct runtime_facts {
 	 * well between the sampled object and such a function. */
 	struct runtime_code around;
 	uint32_t no_agent;             /* 1: the runtime's agent cannot sample this build */
+	uint32_t follows;              /* 1: there are places for outcomes */
 	uint32_t n_own, has_frames;    /* 1: stacks show its functions, if the table has `walks` */
 	struct cpython_layout cpython; /* for the walker, with has_frames */
 	struct v8_layout v8;           /* the same */
@@ -206,8 +207,8 @@ struct runtime_facts {
 	uint64_t heap_list, heap_rate;
 	/* Names of reasons, by number, if the file has them. */
 	char reasons[RUNTIME_REASONS_MAX][RUNTIME_REASON_BYTES];
-	/* Set by the recorder, for note(): a process that ran before, or may not be written to, has
-	 * read its variables of WRITE_AT_MAP as they are in the file. */
+	/* Set by the recorder, for note(): a process that ran before, or may not be written to,
+	 * read its variables of WRITE_AT_MAP as in the file. */
 	uint32_t is_unprepared;
 	uint64_t reports;  /* since when its places report, ns; set by the recorder, 0: unknown */
 	char missing[128]; /* a sentence about the first thing not found; "": nothing is missing */
@@ -262,7 +263,7 @@ struct runtime {
 	/* Why nothing is known about the sampled object; 0: it is readable. */
 	enum unsampled (*unreadable)(const uint64_t *read);
 	/* The name of a kind or reason; NULL: none. *kind becomes an enum gcprof_gc_kind. `text`:
-	 * that of the pause's begin or of its first part, such as a collector; NULL: none. */
+	 * of the pause's begin or its first part, such as a collector; or NULL. */
 	const char *(*kind_name)(const struct runtime_facts *facts, uint64_t number,
 				 const char *text, uint32_t *kind);
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
@@ -280,8 +281,7 @@ struct runtime {
 	bool threads_count; /* COUNTER is the thread, which draws its first distance at its start */
 };
 
-/* Marks periods that gcprof writes into programs, so that the next recorder recognises those left
- * by a killed one. */
+/* Marks periods that gcprof writes, so that the next recorder recognises those of a killed one. */
 #define RUNTIME_MARK_STEP 64
 
 static inline uint64_t runtime_mark(uint64_t period)

@@ -110,7 +110,8 @@ static int settle(struct survivors *survivors, const struct world *world,
 		  const struct record_fate *fate)
 {
 	uint32_t number = id_map_get(survivors->index, fate->process, fate->sample);
-	bool lives = fate->outcome == GCPROF_PROMOTED || fate->outcome == GCPROF_PINNED;
+	bool lives = fate->outcome == GCPROF_PROMOTED || fate->outcome == GCPROF_PINNED ||
+		     fate->outcome == GCPROF_COPIED;
 	struct survived_process *process = process_of(survivors, fate->process);
 	struct survivor *item = &survivors->items[number];
 	uint64_t collections = fate->collections;

@@ -258,11 +258,12 @@ static int end_paired(struct cycles *cycles, const struct event *event, struct o
 	const struct record_gc_end *record = &event->record->gc_end;
 	struct thread *thread = tasks_find_thread(&cycles->world->tasks, open->pause.thread);
 	uint64_t begin = open->pause.begin;
-	uint64_t whole = record->time > begin ? record->time - begin : 0;
+	uint64_t whole = record->time > begin ? record->time - begin : 0, without;
 
 	if (record->reason)
 		open->pause.reason = record->reason;
-	open->pause.pause_ns = whole > open->nested_ns ? whole - open->nested_ns : 0;
+	without = open->nested_ns + record->recording_ns;
+	open->pause.pause_ns = whole > without ? whole - without : 0;
 	collection->timed = true;
 	collection->count = 1;
 	collection->pause_ns = open->pause.pause_ns;

@@ -10,6 +10,7 @@ struct sample {
 	uint64_t id;
 	double bytes; /* estimated bytes that it stands for */
 	double level; /* level of its process when it became old */
+	double share; /* likewise: share of the followed objects that were not replaced */
 	float probability;
 	uint32_t cost;
 	uint32_t type;

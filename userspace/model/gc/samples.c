@@ -15,7 +15,7 @@
 
 int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
 {
-	*samples = (struct samples){.world = world, .pauses = pauses, .count = 1};
+	*samples = (struct samples){.world = world, .old = {world, pauses}, .count = 1};
 	samples->index = id_map_create();
 	return samples->index ? 0 : -ENOMEM;
 }
@@ -56,17 +56,6 @@ static void drop(struct samples *samples, uint32_t number)
 	samples->free = number;
 }
 
-/* Lives are kept by stack and by type. A sample has had both since its allocation. */
-static uint32_t life_of_stack(const struct samples *samples, const struct sample *sample)
-{
-	return samples->world->tree.costs[sample->cost].life;
-}
-
-static struct life *life_of_type(const struct samples *samples, const struct sample *sample)
-{
-	return &samples->world->types.items[sample->type].life;
-}
-
 static void note_birth(struct life *life, const struct record_alloc *record,
 		       const struct sample *sample, double probability)
 {
@@ -87,8 +76,8 @@ static int die(struct samples *samples, const struct sample *sample, uint64_t ag
 	uint32_t markings = tasks_find_process(&samples->world->tasks, sample->process)->markings;
 	bool premature = sample->old && age && !freed && !sample->foreign &&
 			 markings <= sample->markings + 1;
-	struct life *life = life_of_type(samples, sample);
-	uint32_t number = life_of_stack(samples, sample);
+	struct life *life = old_life_of_type(&samples->old, sample);
+	uint32_t number = old_life_of_stack(&samples->old, sample);
 	struct stack_old *old;
 
 	if (age && stack_life_death(&samples->world->tree.lives, number, age, sample->bytes) < 0)
@@ -102,57 +91,6 @@ static int die(struct samples *samples, const struct sample *sample, uint64_t ag
 	*(premature ? &life->premature_bytes : &life->old_bytes) += sample->bytes;
 	*(premature ? &old->premature_bytes : &old->old_bytes) += sample->bytes;
 	return 0;
-}
-
-static int become_old(struct samples *samples, struct sample *sample)
-{
-	struct process *process = tasks_find_process(&samples->world->tasks, sample->process);
-	struct charging *charging = &process->charging;
-	struct stack_old *old;
-
-	if (sample->old)
-		return 0;
-	old = stack_life_old(&samples->world->tree.lives, life_of_stack(samples, sample));
-	if (!old)
-		return -ENOMEM;
-	sample->old = 1;
-	sample->level = charging->level;
-	sample->markings = process->markings;
-	old->promoted_bytes += sample->bytes;
-	life_of_type(samples, sample)->promoted_bytes += sample->bytes;
-	charging->live_bytes += sample->bytes;
-	charging->live_count++;
-	samples->world->types.items[sample->type].live_bytes += sample->bytes;
-	return 0;
-}
-
-/*
- * Each major pause raises the level of the process by ns per live byte. So the charge for all
- * major pauses in an object's life is a difference of two levels.
- */
-static void charge_major_pauses(struct samples *samples, const struct sample *sample)
-{
-	const struct charging *charging =
-		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
-	double ns = sample->bytes * (charging->level - sample->level);
-
-	pauses_old(samples->pauses, sample);
-	tree_charge(&samples->world->tree, sample->cost, ns);
-	samples->world->types.items[sample->type].gc_ns += ns;
-}
-
-static void leave_old_generation(struct samples *samples, struct sample *sample)
-{
-	struct charging *charging =
-		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
-
-	if (!sample->old)
-		return;
-	charge_major_pauses(samples, sample);
-	sample->old = 0;
-	charging->live_bytes -= sample->bytes;
-	charging->live_count--;
-	samples->world->types.items[sample->type].live_bytes -= sample->bytes;
 }
 
 /* Sums that do not depend on the outcome. */
@@ -173,9 +111,9 @@ static int count_sample(struct samples *samples, const struct record_alloc *reco
 	tally_add(&type->bytes, (double)record->size, p);
 	object_tally_add(&type->objects, record->size, record->period, p);
 	type->samples++;
-	stack_life_birth(&samples->world->tree.lives, life_of_stack(samples, sample),
+	stack_life_birth(&samples->world->tree.lives, old_life_of_stack(&samples->old, sample),
 			 (uint32_t)first, record->size, p);
-	note_birth(life_of_type(samples, sample), record, sample, p);
+	note_birth(old_life_of_type(&samples->old, sample), record, sample, p);
 	tally_add(&thread->alloc, (double)record->size, p);
 	tally_add(&timeline_at(&samples->world->timeline, record->time)->alloc,
 		  (double)record->size, p);
@@ -265,14 +203,15 @@ int samples_alloc(struct samples *samples, const struct event *event)
 		return -ENOMEM;
 	if (sample->manual)
 		count_unfreed(samples, sample, sample->bytes, record->time);
-	return record->kind == GCPROF_SAMPLE_BORN_OLD ? become_old(samples, sample) : 0;
+	return record->kind == GCPROF_SAMPLE_BORN_OLD ? old_begin(&samples->old, sample) : 0;
 }
 
 /* Survival depends only on the first outcome; later ones determine the age. */
 static void first_fate(struct samples *samples, struct sample *sample, bool survived)
 {
 	struct type *type = &samples->world->types.items[sample->type];
-	struct stack_life *life = &samples->world->tree.lives.items[life_of_stack(samples, sample)];
+	struct stack_life *life =
+		&samples->world->tree.lives.items[old_life_of_stack(&samples->old, sample)];
 	double size = sample->bytes * (double)sample->probability;
 
 	sample->fated = 1;
@@ -288,9 +227,10 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	uint32_t number = id_map_get(samples->index, record->process, record->sample);
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	bool freed = record->outcome == GCPROF_FREED;
+	bool lost = record->outcome == GCPROF_UNKNOWN || record->outcome == GCPROF_REPLACED;
 	struct sample *sample;
 
-	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_FREED)
+	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_REPLACED)
 		return -EBADMSG;
 	/* Outcomes are normal for objects whose sample was lost or is older than the recording. */
 	if (!number)
@@ -303,15 +243,20 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	if (freed && sample->manual)
 		count_unfreed(samples, sample, -sample->bytes, record->time);
 	/* Without a collector there is no collection that the object could have survived. */
-	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign))
+	if (record->outcome == GCPROF_COPIED)
+		return old_begin(&samples->old, sample);
+	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign) &&
+	    !lost)
 		first_fate(samples, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED && sample->pending)
 		sample->promoted = 1;
 	if (lives)
-		return become_old(samples, sample);
-	if (die(samples, sample, record->age, freed) < 0)
+		return old_begin(&samples->old, sample);
+	if (lost)
+		old_lose(&samples->old, sample, record->outcome == GCPROF_REPLACED);
+	else if (die(samples, sample, record->age, freed) < 0)
 		return -ENOMEM;
-	leave_old_generation(samples, sample);
+	old_end(&samples->old, sample);
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
@@ -498,20 +443,9 @@ static int mark_unfreed_live(struct samples *samples)
 		if (sample->process && sample->foreign && !sample->dead &&
 		    (sample->manual ||
 		     tasks_find_process(&samples->world->tasks, sample->process)->frees))
-			err = become_old(samples, sample);
+			err = old_begin(&samples->old, sample);
 	}
 	return err;
-}
-
-static void finish_alive(struct samples *samples, const struct sample *sample, struct tally *live)
-{
-	double p = (double)sample->probability;
-
-	charge_major_pauses(samples, sample);
-	if (sample->type == TYPE_UNSELECTED)
-		return;
-	tally_add(live, sample->bytes * p, p);
-	samples->world->model->alloc.live_collected |= !sample->manual;
 }
 
 /* Programs may keep a longer period than the one that was asked for. Those that are written exceed
@@ -535,7 +469,7 @@ int samples_finish(struct samples *samples)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
-			finish_alive(samples, &samples->items[i], &live);
+			old_finish(&samples->old, &samples->items[i], &live);
 	model->alloc.live = live.value > 0 ? tally_estimate(&live)
 					   : estimate_of_nothing(model->alloc.period);
 	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {

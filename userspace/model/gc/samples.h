@@ -9,6 +9,7 @@
 #include "../world/collection.h"
 #include "../world/estimate.h"
 #include "attribute.h"
+#include "old.h"
 #include "sample.h"
 
 struct id_map;
@@ -17,7 +18,7 @@ struct world;
 
 struct samples {
 	struct world *world;
-	struct pauses *pauses;
+	struct old old;
 	struct sample *items; /* number 0 is none */
 	size_t count, capacity;
 	uint32_t free;

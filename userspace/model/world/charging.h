@@ -14,6 +14,9 @@ struct charging {
 	uint32_t first_pending; /* first sample of the current cycle; 0: none */
 	double live_bytes;      /* of old sampled objects */
 	uint64_t live_count;
+	/* Live objects that are no longer followed on purpose are represented by the others: the
+	 * logarithm of the factor by which what was old at the beginning would count now. */
+	double share;
 	double level; /* ns of major collections per live byte, summed over all their pauses */
 };
 

@@ -58,6 +58,7 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.has_sampler = !record->unsampled,
 		.program = process->name,
 		.names_file = record->names_file,
+		.outside = record->outside,
 		.names = tree_text(tree, record->names),
 		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},

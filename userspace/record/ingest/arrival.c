@@ -11,6 +11,7 @@
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
+#include "../kernel/tables.h"
 #include "../kernel/texts.h"
 #include "../world/running.h"
 #include "../world/joins.h"
@@ -237,6 +238,21 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
+/* From here on, places report all of its collections, and those of an earlier program are over. */
+static void follow(struct arrival *arrival, struct process *process, const struct file *file)
+{
+	if (!file->facts.runtime.follows || process->end != PROCESS_RUNS)
+		return;
+	arrival->following.most = FATE_TABLES_MAX;
+	if (!process->follows && !quota_take(&arrival->following, process->user, 1)) {
+		counters_add_loss(arrival->counters, LOSS_FOLLOWING, 1);
+		return;
+	}
+	process->follows = true;
+	if (session_follow(arrival->session, (uint32_t)process->id))
+		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
+}
+
 void arrival_renamed(void *context, struct process *process, const struct event_comm *event)
 {
 	char name[sizeof(event->name) + 1] = "";
@@ -297,6 +313,8 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	if (facts.runtime && arrival->flow && flow_runtime(arrival->flow, event, &facts))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	add_fibers(arrival, process, file, event);
+	if (since)
+		follow(arrival, process, file);
 	if (file->facts.runtime.cpython.runtime_size)
 		session_know_locks(arrival->session);
 	if (arrival->heaps &&
@@ -349,11 +367,16 @@ void arrival_forked(struct arrival *arrival, const struct process *child)
 
 void arrival_left(struct arrival *arrival, const struct process *ended)
 {
-	struct process *process = processes_find(arrival->processes, (uint32_t)ended->id);
+	const uint32_t index = (uint32_t)ended->id;
+	struct process *process = processes_find(arrival->processes, index);
 	uint64_t from;
 
-	texts_forget(arrival->session, (uint32_t)ended->id);
-	from = attach_ended(session_probes(arrival->session), (uint32_t)ended->id);
+	texts_forget(arrival->session, index);
+	if (ended->follows) {
+		table_forget(arrival->session, TABLE_FATES, &index);
+		quota_return(&arrival->following, ended->user, 1);
+	}
+	from = attach_ended(session_probes(arrival->session), index);
 	if (process)
 		add_unprobed(arrival, process, from, process->end);
 }

@@ -28,10 +28,11 @@ struct arrival {
 	struct name_tables *names;
 	struct flow *flow; /* NULL: not created yet */
 	struct text_copies_asker asker;
-	struct buffer waiting; /* mappings of files that are not attached yet; to be freed */
-	struct quota waiters;  /* of these; to be freed */
-	uint64_t next_try;     /* ns */
-	bool crowded;          /* some wait for free probe locations */
+	struct buffer waiting;  /* mappings of files that are not attached yet; to be freed */
+	struct quota waiters;   /* of these; to be freed */
+	struct quota following; /* processes whose objects are followed; to be freed */
+	uint64_t next_try;      /* ns */
+	bool crowded;           /* some wait for free probe locations */
 	uint64_t unprobed_ns; /* that programs ran before the probes of their files were attached */
 	char none[2 * RUNTIME_TEXT_MAX]; /* why there is nothing of the first runtime; "": no
 					    runtime yet */

@@ -574,6 +574,7 @@ void drain_free(struct drain *drain)
 	opener_know_users(drain->parts.opener, NULL, NULL);
 	buffer_free(&drain->arrival.waiting);
 	quota_free(&drain->arrival.waiters);
+	quota_free(&drain->arrival.following);
 	flow_free(drain->flow);
 	snapshots_free(drain->snapshots);
 	world_free(drain->world);

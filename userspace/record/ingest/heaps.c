@@ -163,6 +163,7 @@ static void close_pause(struct places *places, const struct firing *firing, stru
 	event->cycle = heap->pauses;
 	event->kind = heap->kind;
 	event->rss_bytes = firing->event->rss_bytes;
+	event->recording_ns = firing->event->recording;
 	event->late = 1; /* page faults are unknown */
 	event->reason = pause_reason(places, firing, heap, &event->header);
 	heap->ended = *event;

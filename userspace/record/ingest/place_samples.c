@@ -188,6 +188,24 @@ static bool is_unreadable(struct places *places, const struct firing *firing)
 	return why;
 }
 
+/* The kernel side follows the object, instead of an earlier one: names both (followed.h). */
+static void emit_followed(struct places *places, const struct firing *firing)
+{
+	struct event_followed event = {.header = firing->event->header,
+				       .sample = firing->event->number};
+	struct {
+		struct event_fate event;
+		struct gcprof_fate entry;
+	} replaced = {.event = {.header = firing->event->header, .count = 1},
+		      .entry = {.sample = firing->event->replaced, .outcome = GCPROF_REPLACED}};
+
+	event.header.provider = 0;
+	if (event.sample)
+		places_put(places, &event.header, EVENT_followed, sizeof(event));
+	if (replaced.entry.sample)
+		places_put(places, &replaced.event.header, EVENT_fate, sizeof(replaced));
+}
+
 int places_sample(struct places *places, struct firing *firing)
 {
 	struct place_values *values = &firing->values;
@@ -227,6 +245,7 @@ int places_sample(struct places *places, struct firing *firing)
 	memcpy(event + 1, firing->rest + left_out, firing->rest_size - left_out);
 	places_put(places, &event->header, EVENT_alloc, size);
 	free(event);
+	emit_followed(places, firing);
 	return 1;
 }
 

@@ -178,6 +178,7 @@ void places_announce(struct places *places, const struct event_header *header,
 	known.event.collector_size = places_put_text(&at, runtime->collector);
 	known.event.compiler_size = places_put_text(&at, runtime->compiler);
 	known.event.names_file = runtime->names_file;
+	known.event.outside = (uint16_t)facts->follows;
 	known.event.names_size = places_put_text(&at, facts->has_frames ? NULL : runtime->names);
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));

@@ -455,6 +455,7 @@ int session_table_fd(const struct session *session, enum session_table table)
 		[TABLE_COSTS] = skeleton->maps.costs,
 		[TABLE_FIBERS] = skeleton->maps.fiber_paths,
 		[TABLE_TEXTS] = skeleton->maps.probed_text,
+		[TABLE_FATES] = skeleton->maps.fate_tables,
 	};
 
 	return bpf_map__fd(maps[table]);

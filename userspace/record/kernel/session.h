@@ -76,7 +76,7 @@ bool session_probes_attached(struct session *session, enum stream_why why, const
 const struct stream_state *session_stream(const struct session *session, enum stream stream);
 
 /* Tables of the kernel side (tables.h): by process, by struct syscall_key, by process, two per-CPU
- * arrays, and paths to fibers by process. */
+ * arrays, and by process paths to fibers, probed code, and followed objects. */
 enum session_table {
 	TABLE_PROCESSES,
 	TABLE_SYSCALLS,
@@ -85,6 +85,7 @@ enum session_table {
 	TABLE_COSTS,
 	TABLE_FIBERS,
 	TABLE_TEXTS,
+	TABLE_FATES,
 };
 
 /* Counts system calls on locks of interpreters separately from now on. */
@@ -92,6 +93,10 @@ void session_know_locks(struct session *session);
 
 /* Adds fibers to the events of a process, until TABLE_FIBERS drops it. */
 int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path);
+
+/* Follows the sampled objects of a process, which has none so far, until TABLE_FATES drops it. May
+ * take 15 ms. */
+int session_follow(struct session *session, uint32_t process);
 
 /* Map descriptors, owned by the session. */
 int session_ring_fd(const struct session *session, enum session_ring ring);

@@ -102,7 +102,8 @@ int store_followed(struct store *store, const struct incoming *in)
 static struct followed_sample sample_of(struct store *store, const struct incoming *in,
 					const struct gcprof_fate *fate)
 {
-	bool ends = fate->outcome != GCPROF_PROMOTED && fate->outcome != GCPROF_PINNED;
+	bool ends = fate->outcome != GCPROF_PROMOTED && fate->outcome != GCPROF_PINNED &&
+		    fate->outcome != GCPROF_COPIED;
 	struct followed_sample sample = {store_number(in, fate->sample), fate->age};
 
 	followed_find(store->followed, in->process->id, sample.sample, ends, &sample);

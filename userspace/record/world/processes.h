@@ -64,6 +64,7 @@ struct process {
 	bool over;         /* its last record is in the profile */
 	unsigned sweeps;   /* since its end */
 	unsigned missed;   /* consecutive checks that did not find it */
+	bool follows;      /* its sampled objects are followed by the kernel side */
 	bool numbered;     /* the program has assigned numbers: types, samples, code */
 	uint64_t programs; /* programs replaced by exec after they had assigned numbers */
 	/* As in events, in order of appearance; 0: locations in runtimes, and none. */
