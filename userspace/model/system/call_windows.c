@@ -21,6 +21,14 @@
 #define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
 /* Relative uncertainty of the cost of tracing a call. */
 #define COST_UNCERTAINTY 0.25
+/*
+ * Tracing evicts the program from the caches, which takes this share of its own time; less where so
+ * little passes between two calls, ns, that it has little there, and at most a multiple of the cost
+ * of tracing. It may be nothing or twice as much.
+ */
+#define CACHE_SHARE     0.1
+#define CACHE_NS        2e3
+#define CACHE_TIMES_MAX 2
 /* How much of the share of tracing in earlier windows counts beside that in the latest: the ratio
  * of two noisy figures of one window is too high on average. */
 #define REMEMBERED 0.75
@@ -279,17 +287,20 @@ static double wall_scale(const struct window_set *windows, struct window_process
  */
 static void close_process(struct window_set *windows, struct window_process *process)
 {
-	double kept = process->cpu < CPU_MIN ? 1 : KEPT, tracing = 0, own, unsure;
+	double kept = process->cpu < CPU_MIN ? 1 : KEPT, calls = 0, own, tracing, caches, unsure;
 	double wall = wall_scale(windows, process, kept);
 
 	for (struct window_total *total = process->totals; total; total = total->next)
-		tracing += total->fresh[CALL_COUNT] * windows->call_ns;
+		calls += total->fresh[CALL_COUNT];
+	tracing = calls * windows->call_ns;
 	process->recent = REMEMBERED * process->recent + process->cpu;
 	process->recent_own = REMEMBERED * process->recent_own +
 			      fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
 	own = process->recent > 0 ? process->cpu * process->recent_own / process->recent : 0;
-	own = fmax(own, 1);
-	unsure = COST_UNCERTAINTY * fmin(tracing, process->cpu) / own;
+	caches = calls > 0 ? CACHE_SHARE * own * fmin(own / calls / CACHE_NS, 1) : 0;
+	caches = fmin(caches, CACHE_TIMES_MAX * tracing);
+	own = fmax(own - caches, 1);
+	unsure = (COST_UNCERTAINTY * fmin(tracing, process->cpu) + caches) / own;
 	for (struct window_total *total = process->totals; total; total = total->next) {
 		bool waits = total->fresh[CALL_NS] > WAITING_NS * total->fresh[CALL_COUNT];
 		double more[CALL_FIGURES], scale = waits ? wall : process->gap / own;
