@@ -102,8 +102,7 @@ int join_notes_create(struct join_notes **out);
 void join_notes_free(struct join_notes *notes);
 
 /*
- * Takes a translated record of a `shared` input. 0: write the record; 1: do
- * not write it; -ENOMEM.
+ * Takes a translated record of a `shared` input. 0: write the record; 1: do not write it; -ENOMEM.
  */
 int join_note(struct join *join, const struct join_input *input, const struct record *record);
 

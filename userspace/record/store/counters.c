@@ -42,7 +42,7 @@ struct counters {
 	uint64_t gaps_ns;                   /* untraced time up to then */
 	uint64_t paused;                    /* when the recording was paused; 0: it is not */
 	uint64_t own[LOSS_MAX];             /* losses counted by the recorder */
-	uint64_t written[LOSS_MAX];         /* values in the profile */
+	uint64_t written[LOSS_MAX];         /* total in the profile */
 	struct map *calls;                  /* struct syscall_key: struct call_written * */
 	struct map *cpus;                   /* process: struct call_cpu *, last written */
 	uint64_t syscalls;
@@ -99,7 +99,7 @@ static int put_losses(struct counters *counters, uint64_t now)
 				 .count = count - counters->written[loss]},
 		};
 
-		if (count == counters->written[loss])
+		if (count <= counters->written[loss])
 			continue;
 		err = profile_writer_put(counters->writer, &record);
 		counters->written[loss] = count;
