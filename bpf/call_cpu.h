@@ -76,13 +76,12 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 	if (traced)
 		__sync_fetch_and_add(&traced_ns, ns - before);
 	cpu = bpf_map_lookup_elem(&call_cpus, &process);
-	if (!cpu) {
+	/* A process that has no entry there is one of a user who has too many. */
+	if (!cpu && bpf_map_lookup_elem(&processes, &process)) {
 		bpf_map_update_elem(&call_cpus, &process, &zero, BPF_NOEXIST);
 		cpu = bpf_map_lookup_elem(&call_cpus, &process);
 	}
-	if (!cpu)
-		loss_count(LOSS_PROCESS_STATE);
-	else
+	if (cpu)
 		__sync_fetch_and_add(traced ? &cpu->traced_ns : &cpu->untraced_ns, ns - before);
 }
 

@@ -22,6 +22,7 @@ struct bpf_config {
 	uint32_t syscall_rate;     /* initial short_rate; 0: never record short calls */
 	uint32_t rows;             /* 1: walk user stacks by unwind rows, where available */
 	uint32_t follow_children;  /* 1: trace the children of traced processes */
+	uint32_t processes;        /* that tables by process have room for */
 	uint32_t whole;            /* 1: all processes are targets, or all in `cgroup` */
 	uint32_t recorder;         /* its pid, in whole-machine recordings: not a target */
 	uint32_t copy_bytes;       /* bytes of a stack dump; 0: no dumps */
@@ -178,7 +179,7 @@ struct process_state {
 	uint64_t share;   /* of the allocation ring: used up to this time, ns; ceiling.h */
 	uint64_t replaced, replaced_end; /* what the program mapped over probed code; 0: nothing */
 	uint32_t stops;                  /* how often it was stopped for that */
-	uint32_t reserved;
+	uint32_t owner;                  /* share_owner() of its user */
 	uint64_t ran; /* CPU time that was reported while any process had a struct fate_table, ns */
 };
 
@@ -306,6 +307,17 @@ struct target_entry {
 #define TARGETS_MAX 1024 /* that a user can name */
 
 #define USER_NONE 0xffffffffU /* no user; the kernel gives nobody this number */
+
+/* Entries of a table that users share, see shares.h. */
+#define SHARE_OWNERS 256 /* users with the same hash share an index */
+
+struct shares {
+	uint32_t used; /* by all */
+	uint32_t of[SHARE_OWNERS];
+};
+
+#define PROCESSES_CHOSEN 32768     /* entries of the tables by process */
+#define PROCESSES_WHOLE  (1 << 18) /* the same for whole machines and cgroups */
 
 #define FIRST_PROCESS 1 /* index of the first process of a recording */
 

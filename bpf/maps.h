@@ -75,7 +75,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct process_state);
 } processes SEC(".maps");
@@ -89,7 +89,7 @@ volatile uint32_t locks_known = 0; /* 1 once the lock of any interpreter is know
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct fiber_path);
 } fiber_paths SEC(".maps");
@@ -113,7 +113,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct call_cpu);
 } call_cpus SEC(".maps");

@@ -89,8 +89,7 @@ static __always_inline void process_follow(const struct task_state *parent,
 	state->provider = parent->provider;
 	if (thread) {
 		process_add_thread(state->process);
-	} else {
-		process_begin(state->process, 1);
+	} else if (process_begin(state->process, 1, task_user(child))) {
 		process_share_rows(maker->tgid, child->tgid);
 		process_share_interpreters(maker->tgid, child->tgid);
 	}

@@ -5,6 +5,7 @@
 
 #include "ceiling.h"
 #include "kernel_place.h"
+#include "shares.h"
 #include "stack.h"
 #include "syscall_args.h"
 #include "viewer.h"
@@ -25,31 +26,28 @@ const volatile uint8_t syscall_paths[SYSCALL_NUMBERS] = {
 
 static const struct syscall_total syscall_total_zero;
 
-/* Entries of syscall_totals: of all users and of each. The recorder subtracts those that it
- * removes. */
-volatile uint32_t totals_used = 0;
-volatile uint32_t totals_of[TOTALS_OWNERS] = {0};
+/* Of syscall_totals. The recorder subtracts those that it removes. */
+volatile struct shares totals_shares = {0};
 
-/* Creates totals, of which a user may have three times what is left to others. */
+/* Creates totals, of the share of the current user. */
 __noinline int syscall_total_create(uint32_t process, uint32_t number)
 {
 	/* Linux 6.1 takes no key that a caller points to. */
 	const struct syscall_key key = {process, number};
-	uint32_t owner = ((uint32_t)bpf_get_current_uid_gid() * 2654435761u) >> 24;
-	uint32_t used = totals_used, max = config.whole ? TOTALS_WHOLE : TOTALS_MAX;
+	uint32_t owner = share_owner(bpf_get_current_uid_gid());
 	struct syscall_total *total;
 
-	owner &= TOTALS_OWNERS - 1; /* for the verifier */
-	if (used >= max || totals_of[owner] >= 3 * (max - used) ||
-	    bpf_map_update_elem(&syscall_totals, &key, &syscall_total_zero, BPF_NOEXIST))
+	if (!share_take(&totals_shares, owner, config.whole ? TOTALS_WHOLE : TOTALS_MAX))
 		return -1;
-	total = bpf_map_lookup_elem(&syscall_totals, &key);
-	if (!total)
-		return -1;
-	total->owner = owner;
-	__sync_fetch_and_add(&totals_used, 1);
-	__sync_fetch_and_add(&totals_of[owner], 1);
-	return 0;
+	if (!bpf_map_update_elem(&syscall_totals, &key, &syscall_total_zero, BPF_NOEXIST)) {
+		total = bpf_map_lookup_elem(&syscall_totals, &key);
+		if (total) {
+			total->owner = owner;
+			return 0;
+		}
+	}
+	share_return(&totals_shares, owner);
+	return -1;
 }
 
 /* The totals of a call, created on first use. */

@@ -34,13 +34,12 @@ struct syscall_total {
 	uint64_t wait_ns;
 	uint64_t wait_max; /* the longest, ns */
 	uint32_t histogram[SYSCALL_BUCKETS];
-	uint32_t owner; /* index in totals_of, of the user who made the first call */
+	uint32_t owner; /* share_owner() of the user who made the first call */
 	uint32_t reserved;
 };
 
-#define TOTALS_MAX    65536     /* entries of syscall_totals */
-#define TOTALS_WHOLE  (1 << 20) /* the same for whole machines and cgroups */
-#define TOTALS_OWNERS 256       /* users with the same hash share an index */
+#define TOTALS_MAX   65536     /* entries of syscall_totals */
+#define TOTALS_WHOLE (1 << 20) /* the same for whole machines and cgroups */
 
 /* CPU time of a process so far, in the map `call_cpus`: see call_cpu.h. */
 struct call_cpu {

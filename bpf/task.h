@@ -5,6 +5,7 @@
 
 #include "call_cpu.h"
 #include "kernel_place.h"
+#include "shares.h"
 #include "user.h"
 
 #define LEVELS_MAX 32 /* of pid namespaces: the kernel's limit; of cgroups checked */
@@ -116,16 +117,26 @@ static __always_inline bool task_in_cgroup(struct task_struct *task)
 
 /* --- processes --------------------------------------------------------------- */
 
-static __always_inline void process_begin(uint32_t process, uint32_t threads)
+/* Entries of `processes`. */
+volatile struct shares process_shares = {0};
+
+/* Has it an entry? Tables by process have entries of such processes only. */
+static __always_inline bool process_begin(uint32_t process, uint32_t threads, uint32_t user)
 {
 	uint64_t now = bpf_ktime_get_ns();
-	struct process_state state = {.threads = threads,
+	struct process_state state = {.owner = share_owner(user),
+				      .threads = threads,
 				      .mapped = now,
 				      .program = now,
 				      .titled = now - TITLE_NS + TITLE_FIRST_NS};
 
-	if (bpf_map_update_elem(&processes, &process, &state, BPF_NOEXIST))
-		loss_count(LOSS_PROCESS_STATE);
+	if (share_take(&process_shares, state.owner, config.processes)) {
+		if (!bpf_map_update_elem(&processes, &process, &state, BPF_NOEXIST))
+			return 1;
+		share_return(&process_shares, state.owner);
+	}
+	loss_count(LOSS_PROCESS_STATE);
+	return 0;
 }
 
 static __always_inline void process_add_thread(uint32_t process)
@@ -143,6 +154,7 @@ static __always_inline uint32_t process_remove_thread(uint32_t process)
 
 	if (!state || __sync_fetch_and_sub(&state->threads, 1) != 1)
 		return 0;
+	share_return(&process_shares, state->owner);
 	bpf_map_delete_elem(&processes, &process);
 	return 1;
 }
@@ -162,7 +174,7 @@ static __always_inline bool task_end(struct task_state *state)
 }
 
 /* The process index of a thread group, stored with its leader; assigned if there is none. */
-static __always_inline uint32_t task_process(struct task_state *leader)
+static __always_inline uint32_t task_process(struct task_struct *task, struct task_state *leader)
 {
 	uint32_t fresh, known = *(volatile uint32_t *)&leader->process;
 
@@ -172,7 +184,7 @@ static __always_inline uint32_t task_process(struct task_state *leader)
 	known = __sync_val_compare_and_swap(&leader->process, 0, fresh);
 	if (known)
 		return known;
-	process_begin(fresh, 0);
+	process_begin(fresh, 0, task_user(task));
 	return fresh;
 }
 
@@ -234,7 +246,7 @@ static __always_inline uint32_t task_meet(struct task_struct *task, uint32_t fla
 		loss_count(LOSS_TASK_STATE);
 		return 0;
 	}
-	process = task_process(leader);
+	process = task_process(task, leader);
 	if (!task_claim(state))
 		return process;
 	place_make(task);

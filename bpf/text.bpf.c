@@ -16,7 +16,7 @@ volatile uint32_t texts_known = 0;
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct probed_text);
 } probed_text SEC(".maps");

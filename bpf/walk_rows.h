@@ -12,7 +12,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct unwind_of);
 } unwind_of SEC(".maps");
@@ -21,7 +21,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
+	__uint(max_entries, PROCESSES_CHOSEN);
 	__type(key, uint32_t);
 	__type(value, struct interpreters);
 } interpreters SEC(".maps");

@@ -174,3 +174,29 @@ complete() {
 	complete
 	absent 'ring was full' record.log
 }
+
+# What root starts when another user has filled the table has an entry: its end is seen as that of its last thread.
+@test "user who fills the table of processes: processes of others are followed from start to end" {
+	need_root
+	chmod a+rx .
+	cat >run <<-END
+		setsid ${AS_ATTACKER[*]} bash -c 'for i in {1..600}; do sleep 300 & done; echo \$\$ >&2; wait' 2>hog &
+		until [ -s hog ]; do sleep 0.1; done
+		for i in {1..20}; do
+			sleep 1 &
+			echo "\$!" >>pids
+		done
+		wait \$(cat pids)
+		kill -KILL "-\$(cat hog)"
+		wait
+	END
+	GCPROF_TEST_PROCESSES=400 "$GCPROF" record --syscalls off -F 0 -- bash run 2>record.log
+	cat record.log
+	"$GCPROF" dump >dump
+	grep 'than a share of the table of processes' record.log
+	jq -s --slurpfile pids pids '
+		([.[] | select(.record == "thread" and (.ns_tid | IN($pids[]))) | .id]) as $threads |
+		[.[] | select(.record == "exit" and (.thread | IN($threads[]))) | .last]' dump >ends
+	jq -c . ends
+	jq -e 'length == 20 and all(. == 1)' ends
+}

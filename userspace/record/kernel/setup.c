@@ -44,11 +44,20 @@ static const struct {
 #define COPY_ROOMS     4    /* per CPU, as many as scratches */
 
 /* For whole machines and cgroups: CPUs served by a ring of the size above, and limits. */
-enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8, PROCESSES_WHOLE = 1 << 18 };
+enum { CPUS_A_RING = 8, RING_TIMES_MAX = 8 };
 
 struct bpf_map *setup_ring_map(const struct gcprof_bpf *skeleton, enum session_ring ring)
 {
 	return *(struct bpf_map *const *)(const void *)((const char *)skeleton + rings[ring].map);
+}
+
+static uint32_t processes_max(bool whole)
+{
+	const char *fewer = getenv("GCPROF_TEST_PROCESSES");
+
+	return fewer   ? (uint32_t)strtoul(fewer, NULL, 10)
+	       : whole ? PROCESSES_WHOLE
+		       : PROCESSES_CHOSEN;
 }
 
 static void set_config(struct gcprof_bpf *skeleton, const struct record_options *options)
@@ -81,6 +90,7 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->fault_rate = (uint32_t)options->fault_rate;
 	config->follow_children = options->follow_children;
 	config->whole = options->system || options->cgroup_id;
+	config->processes = processes_max(config->whole);
 	config->cgroup = options->cgroup_id;
 	config->recorder = (uint32_t)getpid();
 	config->viewer = viewer_find();
@@ -213,6 +223,10 @@ static int size_rings(const struct gcprof_bpf *skeleton, const struct record_opt
 static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 {
 	const volatile struct bpf_config *config = &skeleton->rodata->config;
+	struct bpf_map *const by_process[] = {
+		skeleton->maps.processes, skeleton->maps.fiber_paths,  skeleton->maps.call_cpus,
+		skeleton->maps.unwind_of, skeleton->maps.interpreters, skeleton->maps.probed_text,
+	};
 	int err = 0;
 
 	if (!config->rows) {
@@ -223,13 +237,10 @@ static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 	}
 	if (config->copy_bytes)
 		bpf_map__set_max_entries(skeleton->maps.copy_rooms, (uint32_t)n_cpus * COPY_ROOMS);
-	if (config->whole) {
-		err = bpf_map__set_max_entries(skeleton->maps.processes, PROCESSES_WHOLE);
-		err = err ? err
-			  : bpf_map__set_max_entries(skeleton->maps.call_cpus, PROCESSES_WHOLE);
-		err = err ? err
-			  : bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
-	}
+	for (size_t i = 0; !err && i < sizeof(by_process) / sizeof(*by_process); i++)
+		err = bpf_map__set_max_entries(by_process[i], config->processes);
+	if (!err && config->whole)
+		err = bpf_map__set_max_entries(skeleton->maps.syscall_totals, TOTALS_WHOLE);
 	return err;
 }
 

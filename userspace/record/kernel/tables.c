@@ -25,8 +25,8 @@ void table_return_total(const struct session *session, uint32_t owner)
 {
 	struct gcprof_bpf__bss *bss = session->skeleton->bss;
 
-	__atomic_fetch_sub(&bss->totals_used, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&bss->totals_of[owner % TOTALS_OWNERS], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&bss->totals_shares.used, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&bss->totals_shares.of[owner % SHARE_OWNERS], 1, __ATOMIC_RELAXED);
 }
 
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,
