@@ -464,6 +464,7 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
  * not answer, and what is not listed any more is not. */
 TEST(what_is_listed_is_undone_after_the_recorder)
 {
+	struct opener *opener = begin(), *its;
 	struct opener_memory silent, orders[2];
 	struct fuse_rig rig;
 	pid_t program, recorder;
@@ -478,12 +479,12 @@ TEST(what_is_listed_is_undone_after_the_recorder)
 	recorder = fork();
 	if (!recorder) {
 		undo_slot slots[3] = {0};
-		struct opener *opener = begin();
 
-		undo_put(opener_undo_list(opener), &slots[0], &silent);
-		undo_put(opener_undo_list(opener), &slots[1], &orders[1]);
-		undo_put(opener_undo_list(opener), &slots[2], &orders[0]);
-		undo_put(opener_undo_list(opener), &slots[1], NULL);
+		CHECK_EQ(opener_create(true, &its), 0);
+		undo_put(opener_undo_list(its), &slots[0], &silent);
+		undo_put(opener_undo_list(its), &slots[1], &orders[1]);
+		undo_put(opener_undo_list(its), &slots[2], &orders[0]);
+		undo_put(opener_undo_list(its), &slots[1], NULL);
 		kill(getpid(), slots[0] && !slots[1] && slots[2] ? SIGKILL : SIGABRT);
 	}
 	began = clock_now();
@@ -495,4 +496,5 @@ TEST(what_is_listed_is_undone_after_the_recorder)
 	fuse_rig_end(&rig);
 	kill(program, SIGKILL);
 	CHECK_EQ(waitpid(program, NULL, 0), program);
+	end(opener);
 }
