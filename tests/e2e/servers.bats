@@ -148,7 +148,7 @@ pushers() { # PID
 	wait_until eval "! kill -0 $pusher 2>/dev/null && ! kill -0 $child 2>/dev/null"
 }
 
-@test "a process that pushes, stopped by its user, does not keep the recorder" {
+@test "process that pushes is stopped by its user: the recorder waits --push-wait, says so, and keeps the file" {
 	need_root
 	local recorder pusher
 	serve 'at once silent'
@@ -187,7 +187,7 @@ pushers() { # PID
 	done
 }
 
-@test "--user with a line break is refused; a password for another machine without https: a warning" {
+@test "--user with a line break: refused, and a password for another machine without https gets a warning" {
 	run "$GCPROF" push --to http://127.0.0.1:1 --user "$(printf 'me\r\nX-More: yes')" profile
 	same status "$status" 2
 	(umask 077 && echo secret >password)
