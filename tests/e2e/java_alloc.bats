@@ -109,7 +109,7 @@ checks() { # MODE OF_STRESS
 }
 
 @test "one that may not be attached to is recorded without the agent" {
-	java -XX:+DisableAttachMechanism -Xmx256m -cp "$PROGRAMS" Lives 100000000 &>said &
+	java -XX:+DisableAttachMechanism -XX:+UseZGC -Xmx256m -cp "$PROGRAMS" Lives 100000000 &>said &
 	started+=($!)
 	wait_busy $!
 	record_until alloc 100 -F 0 -R 64K --agent java -p "${started[0]}"
@@ -151,10 +151,10 @@ c = s.accept()[0]; print("connected", flush=True); print(c.recv(1000), flush=Tru
 	[ -f $home/jvmti.h ] || skip 'no headers of a JDK'
 	# Its text compares our header with theirs.
 	cc -shared -fPIC -I$home -I$home/linux -o other.so "$ROOT/tests/e2e/programs/solo_agent.c"
-	record -F 0 -R 64K --agent java -- java -agentpath:"$PWD"/other.so -Xmx256m -cp "$PROGRAMS" Lives 2000 follow
+	record -F 0 -R 64K --agent java -- java -agentpath:"$PWD"/other.so -XX:+UseZGC -Xmx256m -cp "$PROGRAMS" Lives 2000 follow
 	grep -q 'another agent has the samples of this Java virtual machine' record.log
 	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 10 and .fates == 0] == [true]'
-	java -agentpath:"$PWD"/other.so -Xmx256m -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
+	java -agentpath:"$PWD"/other.so -XX:+UseZGC -Xmx256m -cp "$PROGRAMS" Lives 100000000 >/dev/null 2>said &
 	started+=($!)
 	wait_busy $!
 	record -F 0 -R 64K --agent java -p $! --duration 1
