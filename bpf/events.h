@@ -115,6 +115,13 @@ enum usage_flag {
 
 enum fork_kind { FORK_THREAD = 1, FORK_PROCESS = 2 };
 
+enum gc_part {
+#define PART(NAME, name, words) GC_##NAME,
+#include "gc_parts.def"
+#undef PART
+	GC_PARTS /* their number, or none of them */
+};
+
 /* struct event_alloc, struct event_fate ... */
 #define EVENT(code, name, stream, record, stored, traits, doc) \
 	struct event_##name {                                  \

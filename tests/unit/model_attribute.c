@@ -138,35 +138,93 @@ TEST(charges_always_add_up_to_the_pauses)
 	}
 }
 
-TEST(the_fit_recovers_the_true_costs)
+/* 20 collections, of which each copies `step` more bytes than the one before. */
+static struct minor_cost cost_of(double first, double step, double fixed, double per_byte,
+				 double copying)
 {
 	struct charging charging = {0};
-	double fixed, slope;
 
-	charging_fit(&charging, &fixed, &slope);
-	CHECK(fixed == 0 && slope == 0);
-	for (int i = 1; i <= 20; i++)
-		charging_observe(&charging, 1, i * 1000, 5000 + i * 1000 * 0.25);
-	charging_fit(&charging, &fixed, &slope);
-	CHECK(is_near(fixed, 5000, 1e-3));
-	CHECK(is_near(slope, 0.25, 1e-9));
-	/* Neither part may be negative. */
-	charging = (struct charging){0};
-	for (int i = 1; i <= 20; i++)
-		charging_observe(&charging, 1, i * 1000, 50000 - i * 1000);
-	charging_fit(&charging, &fixed, &slope);
-	CHECK(slope == 0 && is_near(fixed, 39500, 1e-6));
-	charging = (struct charging){0};
-	for (int i = 10; i <= 20; i++)
-		charging_observe(&charging, 1, i * 1000, i * 1000 - 9000);
-	charging_fit(&charging, &fixed, &slope);
-	CHECK(fixed == 0 && slope > 0);
-	/* Equal collections contain no information about the cost of copying. */
-	charging = (struct charging){0};
 	for (int i = 0; i < 20; i++)
-		charging_observe(&charging, 1, 1e9 / 3, 100);
-	charging_fit(&charging, &fixed, &slope);
-	CHECK(slope == 0 && is_near(fixed, 100, 1e-6));
+		charging_observe(&charging, 1, first + i * step,
+				 fixed + per_byte * (first + i * step));
+	return charging_cost(&charging, copying);
+}
+
+TEST(collections_that_vary_show_what_copying_costs)
+{
+	struct charging none = {0};
+	struct minor_cost cost = charging_cost(&none, 0.5);
+
+	CHECK(cost.fixed_ns == 0 && cost.ns_per_byte == 0);
+	/* Whatever stacks say. */
+	cost = cost_of(1000, 1000, 5000, 0.25, 0.9);
+	CHECK(is_near(cost.fixed_ns, 5000, 1e-3));
+	CHECK(is_near(cost.ns_per_byte, 0.25, 1e-9));
+	/* No part is negative. */
+	cost = cost_of(10000, 10000, -9000, 1, 0.9);
+	CHECK(cost.fixed_ns == 0 && cost.ns_per_byte > 0);
+	cost = cost_of(1000, 1000, 50000, -1, 0.25);
+	CHECK(is_near(cost.fixed_ns, 39500 * 0.75, 1e-6));
+	CHECK(is_near(cost.ns_per_byte * 10500, 39500 * 0.25, 1e-6));
+}
+
+TEST(collections_that_are_alike_are_split_by_stacks)
+{
+	struct minor_cost cost = cost_of(1e6, 1000, 1e5, 0.1, 0.75);
+
+	CHECK(is_near(cost.fixed_ns, 0.25 * (1e5 + 0.1 * 1009500), 1));
+	CHECK(is_near(cost.ns_per_byte * 1009500, 0.75 * (1e5 + 0.1 * 1009500), 1));
+	/* Without stacks, half of the shortest one is fixed. */
+	cost = cost_of(1e6, 1000, 1e5, 0.1, -1);
+	CHECK(is_near(cost.fixed_ns, 1e5, 1));
+	/* What copies nothing is fixed. */
+	cost = cost_of(0, 0, 1e5, 0.1, 0.75);
+	CHECK(is_near(cost.fixed_ns, 1e5, 1) && cost.ns_per_byte == 0);
+}
+
+TEST(a_collection_is_not_charged_to_few_samples_only)
+{
+	struct writer_state state;
+	struct model *model;
+
+	begin(&state);
+	/* Each collection has two samples. The only one of f2 is before the longest one. */
+	for (uint64_t i = 0; i < 40; i++) {
+		put_alloc(&state, 0, 100000);
+		put_alloc(&state, i == 20 ? 2 : 1, 100000);
+		put_begin(&state, 1);
+		put_end(&state, 1, i == 20 ? 10000 : 1000, 0);
+	}
+	model = finish(&state);
+	check_sums(model);
+	/* The first 15 collections have 30 samples. The other 25 belong together. */
+	CHECK(is_near(find_function(model, "f2")->gc_self_ns, (24 * 1000 + 10000) / 50.0, 1));
+	model_free(model);
+}
+
+/* Agents learn of outcomes after the pause. */
+TEST(outcomes_may_come_after_the_collection)
+{
+	struct writer_state state;
+	struct model *model;
+
+	begin(&state);
+	for (uint64_t i = 0; i < 40; i++) {
+		uint64_t dies = put_alloc(&state, 0, 100000), lives = put_alloc(&state, 1, 100000);
+
+		put_begin(&state, 1);
+		state.time += 1000;
+		PUT(&state.synthetic, gc_end, .time = state.time, .thread = 1, .heap = 1,
+		    .cycle = state.cycle, .kind = 1);
+		put_fate(&state, dies, DIED_YOUNG);
+		put_fate(&state, lives, PROMOTED);
+	}
+	model = finish(&state);
+	check_sums(model);
+	/* Half of each pause counts as fixed. */
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 40 * 250, 1));
+	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 40 * 750, 1));
+	model_free(model);
 }
 
 TEST(copying_is_charged_to_promoted_objects)

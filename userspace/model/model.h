@@ -134,9 +134,11 @@ struct model_gc {
 	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */
 	uint64_t stop_ns, stop_max_ns; /* part of the pauses: time until all threads had stopped */
 	uint64_t unpaired;             /* collections whose begin or end is missing */
-	double fixed_ns;               /* fitted: fixed cost of a minor collection */
-	double copy_ns_per_byte;       /* fitted: cost per promoted byte */
-	double no_samples_ns;          /* pauses without samples to charge */
+	double fixed_ns;               /* estimated: fixed cost of a minor collection */
+	double copy_ns_per_byte;       /* estimated: cost per promoted byte */
+	uint64_t parts_ns[GC_PARTS];   /* CPU time of the collector's parts, from timer samples */
+	uint64_t parts_samples;
+	double no_samples_ns; /* pauses without samples to charge */
 	uint64_t promoted_objects;
 	uint64_t unreachable;   /* objects found unreachable */
 	uint64_t freed_bytes;   /* by pauses that report the heap before and after */

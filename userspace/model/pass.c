@@ -532,7 +532,7 @@ static int finish_sums(struct pass *pass)
 	/* Must come before overlapping pauses are merged. */
 	err = err ? err : gc_cycles_finish(&pass->gc_cycles, &pass->cycles, world);
 	err = err ? err : areas_finish(&pass->areas, world);
-	cycles_finish(&pass->cycles);
+	err = err ? err : cycles_finish(&pass->cycles);
 	if (!err)
 		err = samples_finish(&pass->samples);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../bpf/events.h"
 #include "world/estimate.h"
 #include "world/life.h"
 

@@ -186,6 +186,33 @@ static void describe_uncharged(const struct section *section)
 					      : "there are no allocation samples");
 }
 
+/* The CPU time of the collector's parts. */
+static void describe_parts(const struct section *section)
+{
+	static const char *const names[] = {
+#define PART(NAME, name, words) words,
+#include "../../bpf/gc_parts.def"
+#undef PART
+	};
+	const struct model_gc *gc = &section->model->gc;
+	char text[240] = "";
+	size_t used = 0;
+	double all = 0;
+
+	for (int part = 0; part < GC_PARTS; part++)
+		all += (double)gc->parts_ns[part];
+	for (int part = 0; part < GC_PARTS; part++)
+		if (gc->parts_ns[part] && used < sizeof(text))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s%s for %s", used ? ", " : "",
+				unit_percent((double)gc->parts_ns[part] / all).text, names[part]);
+	if (used)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "CPU time of the collector, by %s sample%.1s: %s",
+			       unit_count(gc->parts_samples).text,
+			       plural(gc->parts_samples, "[|s]").text, text);
+}
+
 static void describe_heap(const struct section *section)
 {
 	const struct model_gc *gc = &section->model->gc;
@@ -197,6 +224,7 @@ static void describe_heap(const struct section *section)
 			       gc->fixed_ns >= 1 ? unit_time(gc->fixed_ns).text : "",
 			       gc->fixed_ns >= 1 ? ", plus " : "",
 			       unit_time(gc->copy_ns_per_byte * 1048576).text);
+	describe_parts(section);
 	if (gc->stop_max_ns)
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "stopping the threads took %s of the pauses, at most %s",

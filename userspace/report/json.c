@@ -109,6 +109,7 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(fit, "fixed_ns", json_real(gc->fixed_ns));
 	json_put(fit, "ns_per_promoted_byte", json_real(gc->copy_ns_per_byte));
 	json_put(object, "minor_cost", fit);
+	json_put(object, "parts", json_parts(model));
 	json_put(object, "promoted_objects", json_count(gc->promoted_objects));
 	json_put(object, "unreachable_objects", json_count(gc->unreachable));
 	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));

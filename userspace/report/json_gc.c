@@ -41,6 +41,18 @@ json_t *json_cycles(const struct model *model, size_t top)
 	return object;
 }
 
+json_t *json_parts(const struct model *model)
+{
+	const struct model_gc *gc = &model->gc;
+	json_t *object = json_object();
+
+	json_put(object, "samples", json_count(gc->parts_samples));
+#define PART(NAME, name, words) json_put(object, #name "_ns", json_count(gc->parts_ns[GC_##NAME]));
+#include "../../bpf/gc_parts.def"
+#undef PART
+	return json_if(model_has(model, NEEDS_CPU) && gc->parts_samples, object);
+}
+
 json_t *json_named(const struct model_gc *gc)
 {
 	json_t *array = json_array();

@@ -34,6 +34,7 @@ json_t *json_reasons(const struct model_gc *gc);
 json_t *json_utilisation(const struct model_gc *gc);
 json_t *json_durations(const struct model_pauses *pauses);
 json_t *json_cycles(const struct model *model, size_t top);
+json_t *json_parts(const struct model *model);
 json_t *json_named(const struct model_gc *gc);
 json_t *json_named_reasons(const struct model_gc *gc);
 void json_put_heap(json_t *row, uint64_t before, uint64_t after);

@@ -535,6 +535,24 @@ const struct runtime runtime_hotspot = {
 		     /* Operations of the thread that stops the others. */
 		     "VM_CollectFor* VM_GenCollect* VM_Serial* VM_Parallel* VM_G1* VM_Shenandoah* "
 		     "VM_X* VM_Z*",
+	.parts = {[GC_COPYING] = "DefNewGeneration::copy_to_survivor_space "
+				 "DefNewGeneration::FastEvacuateFollowersClosure::do_void "
+				 "PSPromotionManager::* steal_work G1ParScanThreadState::* "
+				 "G1ParEvacuateFollowersClosure::do_void",
+		  [GC_CARDS] = "CardTableRS::* ClearNoncleanCardWrapper::* PSCardTable::* "
+			       "G1RemSet::* G1ScanHRForRegionClosure::* G1MergeHeapRootsTask::*",
+		  [GC_ROOTS] = "DefNewGeneration::collect ScavengeRootsTask::work PSScavenge::* "
+			       "G1EvacuateRegions* G1EvacuateOptionalRegions* "
+			       "G1CollectedHeap::do_collection_pause_at_safepoint* "
+			       "G1YoungCollector::* G1PreEvacuate* G1PostEvacuate*",
+		  [GC_MARKING] = "G1CM* G1ConcurrentMark* G1RebuildRemSet* MarkFromRootsTask::work "
+				 "ParCompactionManager::follow_marking_stacks "
+				 "GenMarkSweep::mark_sweep_phase1 SerialFullGC::phase1_mark "
+				 "G1FullGCMark*",
+		  [GC_COMPACTING] = "TenuredGeneration::collect GenMarkSweep::* SerialFullGC::* "
+				    "PSParallelCompact::* UpdateDensePrefixAndCompactionTask::work "
+				    "PSAdjustTask::work G1Full*",
+		  [GC_IDLE] = "SpinPause TaskTerminator::* ParallelTaskTerminator::*"},
 	.last_thread = "VM Periodic Tas",
 	.agent = "java",
 	.compiler = "CompileBroker::compiler_thread_loop",

@@ -223,9 +223,9 @@ struct runtime {
 	uint32_t id;         /* enum runtime_number */
 	const char *name;    /* for --runtime, reports and exports */
 	const char *library; /* that a program loads itself, relative to its directory; or NULL */
-	/* Functions, separated by blanks, in which a thread collects or compiles; NULL: none. Names
-	 * end before a '(' or '.'; one with a final '*' stands for all that begin so. */
-	const char *collector, *compiler;
+	/* Functions, separated by blanks, in which a thread collects, parts of that, or compiles.
+	 * Names end before a '(' or '.'; one with a final '*' stands for all that begin so. */
+	const char *collector, *parts[GC_PARTS], *compiler;
 	const char *last_thread; /* that it starts before the program runs; NULL: none */
 	const char *names;       /* how its compiled functions get names, unless stacks show them */
 	bool names_file;         /* these functions are in the program's file */

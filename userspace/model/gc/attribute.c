@@ -33,27 +33,151 @@ int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc)
 	return 0;
 }
 
-void queued_gc_charge(const struct queued_gc *gc, const struct charge *charges, const double fit[2],
-		      const struct charge_targets *targets)
+void charge_queue_promote(struct charge_queue *queue, uint64_t number)
 {
-	double allocated = 0, promoted = 0, copying, fixed, copying_ns = 0;
+	if (number > queue->settled)
+		queue->charges[number - queue->settled - 1].promoted = 1;
+}
+
+void charge_queue_estimate(const struct charge_queue *queue, struct queued_gc *gc)
+{
+	for (size_t at = gc->first; at < gc->first + gc->n_charges; at++)
+		gc->promoted_bytes += queue->charges[at].promoted ? (double)queue->charges[at].bytes
+								  : 0;
+}
+
+void charge_queue_clear(struct charge_queue *queue)
+{
+	queue->settled += queue->n_charges;
+	queue->n_charges = queue->n_gcs = 0;
+}
+
+int charge_queue_copy(struct charge_queue *queue, uint32_t process, const struct charge *charge)
+{
+	struct queued_gc *last = queue->n_gcs ? &queue->gcs[queue->n_gcs - 1] : NULL;
+	const struct queued_gc gc = {.process = process,
+				     .minor = true,
+				     .n_charges = 1,
+				     .first = queue->n_charges};
+
+	if (charge_queue_add(queue, charge) < 0)
+		return -ENOMEM;
+	if (!last || last->pauses || last->process != process ||
+	    last->first + last->n_charges != gc.first)
+		return charge_queue_add_gc(queue, &gc);
+	last->n_charges++;
+	return 0;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct queued_gc *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->minor != y->minor)
+		return x->minor ? -1 : 1;
+	if (x->measured != y->measured)
+		return x->measured ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+void charge_queue_sort(struct charge_queue *queue)
+{
+	if (queue->n_gcs)
+		qsort(queue->gcs, queue->n_gcs, sizeof(*queue->gcs), by_process);
+}
+
+static bool is_alike(const struct queued_gc *a, const struct queued_gc *b)
+{
+	return a->process == b->process && a->minor == b->minor && a->measured == b->measured;
+}
+
+/* The number of collections from `i` on, alike, that have enough samples; 0: they have not. */
+static size_t enough(const struct charge_queue *queue, size_t i)
+{
+	const struct queued_gc *gc = &queue->gcs[i];
+	size_t n = 0, charges = 0;
+
+	while (i + n < queue->n_gcs && is_alike(gc, &gc[n])) {
+		charges += gc[n].pauses ? gc[n].n_charges : 0;
+		n++;
+		if (charges >= CHARGES_ENOUGH)
+			return n;
+	}
+	return 0;
+}
+
+size_t charge_queue_group(const struct charge_queue *queue, size_t i)
+{
+	const struct queued_gc *gc = &queue->gcs[i];
+	size_t n = enough(queue, i);
+
+	if (n && i + n < queue->n_gcs && enough(queue, i + n))
+		return n;
+	/* The last ones, or those before another process or kind. */
+	while (i + n < queue->n_gcs && is_alike(gc, &gc[n]))
+		n++;
+	return n;
+}
+
+/* The part of the pauses in which objects were copied, if samples show which. */
+static double copying_ns(const struct queued_gc *all, double promoted,
+			 const struct minor_cost *cost)
+{
+	double fixed = cost->fixed_ns * all->pauses;
+	double copying = cost->ns_per_byte * all->promoted_bytes;
+
+	if (promoted <= 0 || copying <= 0)
+		return 0;
+	/* Rounding may make the part slightly more than the whole. */
+	return fmin(all->pause_ns * copying / (fixed + copying), all->pause_ns);
+}
+
+struct queued_gc charge_queue_sum(const struct charge_queue *queue, size_t i, size_t n)
+{
+	struct queued_gc all = queue->gcs[i];
+
+	for (const struct queued_gc *gc = &queue->gcs[i] + 1; gc < &queue->gcs[i] + n; gc++) {
+		all.pauses += gc->pauses;
+		all.pause_ns += gc->pause_ns;
+		all.promoted_bytes += gc->promoted_bytes;
+		all.n_charges += gc->n_charges;
+	}
+	return all;
+}
+
+/* Sums of bytes over the samples of a collection. */
+static void sum_charges(const struct charge_queue *queue, const struct queued_gc *gc,
+			double *allocated, double *promoted)
+{
+	const struct charge *charges = &queue->charges[gc->first];
 
 	for (size_t i = 0; i < gc->n_charges; i++) {
-		allocated += (double)charges[i].bytes;
-		promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
+		*allocated += charges[i].again ? 0 : (double)charges[i].bytes;
+		*promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
 	}
-	fixed = fit[0] * gc->pauses;
-	copying = fit[1] * gc->promoted_bytes;
-	/* If no sampled object was promoted, copying has nothing to be charged to. */
-	if (promoted > 0 && copying > 0)
-		/* Rounding may make the part slightly more than the whole. */
-		copying_ns = fmin(gc->pause_ns * copying / (fixed + copying), gc->pause_ns);
-	for (size_t i = 0; i < gc->n_charges; i++) {
-		double part = (gc->pause_ns - copying_ns) * (double)charges[i].bytes / allocated;
+}
 
-		if (copying_ns > 0 && charges[i].promoted)
-			part += copying_ns * (double)charges[i].bytes / promoted;
-		tree_charge(targets->tree, charges[i].cost, part);
-		targets->types->items[charges[i].type].gc_ns += part;
-	}
+void charge_queue_split(const struct charge_queue *queue, size_t i, size_t n,
+			const struct minor_cost *cost, const struct charge_targets *targets)
+{
+	const struct queued_gc all = charge_queue_sum(queue, i, n);
+	double allocated = 0, promoted = 0, copying;
+
+	for (const struct queued_gc *gc = &queue->gcs[i]; gc < &queue->gcs[i] + n; gc++)
+		sum_charges(queue, gc, &allocated, &promoted);
+	copying = copying_ns(&all, promoted, cost);
+	for (const struct queued_gc *gc = &queue->gcs[i]; gc < &queue->gcs[i] + n; gc++)
+		for (size_t at = gc->first; at < gc->first + gc->n_charges; at++) {
+			const struct charge *charge = &queue->charges[at];
+			double part = 0;
+
+			if (!charge->again)
+				part += (all.pause_ns - copying) * (double)charge->bytes / allocated;
+			if (copying > 0 && charge->promoted)
+				part += copying * (double)charge->bytes / promoted;
+			tree_charge(targets->tree, charge->cost, part);
+			targets->types->items[charge->type].gc_ns += part;
+		}
 }

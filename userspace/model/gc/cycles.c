@@ -37,6 +37,7 @@ void cycles_free(struct cycles *cycles)
 	durations_free(&cycles->around);
 	durations_free(&cycles->stops);
 	free(cycles->pauses);
+	parts_free(&cycles->parts);
 }
 
 int cycles_begin(struct cycles *cycles, const struct record_gc_begin *record)
@@ -520,7 +521,7 @@ int cycles_cpu(struct cycles *cycles, const struct event *event)
 	if (!thread)
 		return -EBADMSG;
 	if (!event->selected)
-		return 0;
+		return parts_unselected(&cycles->parts, record);
 	cost = tree_cost(&cycles->world->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
@@ -551,7 +552,7 @@ int cycles_cpu(struct cycles *cycles, const struct event *event)
 	return 0;
 }
 
-void cycles_finish(struct cycles *cycles)
+int cycles_finish(struct cycles *cycles)
 {
 	struct model_gc *gc = &cycles->world->model->gc;
 	struct model_cpu *cpu = &cycles->world->model->cpu;
@@ -566,4 +567,5 @@ void cycles_finish(struct cycles *cycles)
 	durations_summarize(&cycles->stops, &gc->stops);
 	utilisation_fill(cycles->pauses, cycles->n_pauses, cycles->world->model->run.duration, gc);
 	gc->unpaired += cycles->open->count;
+	return parts_finish(&cycles->parts, cycles->world);
 }

@@ -10,6 +10,7 @@
 #include "../event.h"
 #include "../world/durations.h"
 #include "open_gcs.h"
+#include "parts.h"
 #include "utilisation.h"
 
 struct world;
@@ -21,6 +22,7 @@ struct cycles {
 	struct durations others; /* stops without a collection */
 	struct durations around; /* stops around other pauses, without those */
 	struct durations stops;  /* all stops */
+	struct parts parts;
 	struct pause *pauses;
 	size_t n_pauses, pauses_capacity;
 };
@@ -61,7 +63,8 @@ void cycles_find(const struct cycles *cycles, uint64_t thread, uint64_t time, st
 /* Kind of the latest collection that began in the thread's process; 0: none. */
 uint64_t cycles_last_kind(const struct cycles *cycles, uint64_t thread);
 
-/* Stores pauses in model->gc. Collections still in progress count as unpaired. */
-void cycles_finish(struct cycles *cycles);
+/* Stores pauses, and the CPU time of parts, in model->gc. Collections still in progress count as
+ * unpaired. 0 or -ENOMEM. */
+int cycles_finish(struct cycles *cycles);
 
 #endif

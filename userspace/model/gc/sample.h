@@ -8,9 +8,10 @@
 /* A sampled object that is still needed. */
 struct sample {
 	uint64_t id;
-	double bytes; /* estimated bytes that it stands for */
-	double level; /* level of its process when it became old */
-	double share; /* likewise: share of the followed objects that were not replaced */
+	double bytes;    /* estimated bytes that it stands for */
+	double level;    /* level of its process when it became old */
+	double share;    /* likewise: share of the followed objects that were not replaced */
+	uint64_t charge; /* its number, if its process's last cycle was that of this object */
 	float probability;
 	uint32_t cost;
 	uint32_t type;

@@ -11,6 +11,7 @@
 #include "../../util/id_map.h"
 #include "../world/world.h"
 #include "causes.h"
+#include "parts.h"
 #include "pauses.h"
 
 int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
@@ -222,6 +223,35 @@ static void first_fate(struct samples *samples, struct sample *sample, bool surv
 	share_add_amount(&life->survived, survived, size, sample->probability);
 }
 
+/* At the end of its cycle, or soon after it. */
+static void promote(struct samples *samples, struct sample *sample)
+{
+	const struct charging *charging =
+		&tasks_find_process(&samples->world->tasks, sample->process)->charging;
+
+	if (sample->pending)
+		sample->promoted = 1;
+	else if (sample->charge >= charging->first_charge && sample->charge)
+		charge_queue_promote(&samples->queue, sample->charge);
+}
+
+/* A young collection has copied an old object, too, or one again. */
+static int copy(struct samples *samples, struct sample *sample)
+{
+	const struct process *process =
+		tasks_find_process(&samples->world->tasks, sample->process);
+	const struct charge charge = {.cost = sample->cost,
+				      .type = sample->type,
+				      .promoted = 1,
+				      .again = 1,
+				      .bytes = (float)fmax(sample->bytes, 1)};
+	int err = old_begin(&samples->old, sample);
+
+	if (err || process->last_gc != GCPROF_GC_MINOR)
+		return err;
+	return charge_queue_copy(&samples->queue, sample->process, &charge);
+}
+
 int samples_fate(struct samples *samples, const struct record_fate *record)
 {
 	uint32_t number = id_map_get(samples->index, record->process, record->sample);
@@ -244,12 +274,12 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		count_unfreed(samples, sample, -sample->bytes, record->time);
 	/* Without a collector there is no collection that the object could have survived. */
 	if (record->outcome == GCPROF_COPIED)
-		return old_begin(&samples->old, sample);
+		return copy(samples, sample);
 	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign) &&
 	    !lost)
 		first_fate(samples, sample, lives);
-	if (record->outcome == GCPROF_PROMOTED && sample->pending)
-		sample->promoted = 1;
+	if (record->outcome == GCPROF_PROMOTED)
+		promote(samples, sample);
 	if (lives)
 		return old_begin(&samples->old, sample);
 	if (lost)
@@ -279,51 +309,76 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 	return 0;
 }
 
-/* Settles all queued collections with the current fit. */
-static void settle_all(struct samples *samples)
+/* Learns from collections whose promoted bytes are those of their samples. */
+static void observe(struct samples *samples, size_t i, size_t n)
+{
+	const struct queued_gc all = charge_queue_sum(&samples->queue, i, n);
+
+	if (all.minor && !all.measured && all.pauses)
+		charging_observe(
+			&tasks_find_process(&samples->world->tasks, all.process)->charging,
+			all.pauses, all.promoted_bytes, all.pause_ns);
+}
+
+static void split(struct samples *samples, size_t i, size_t n, double copying)
+{
+	const struct charge_targets targets = {&samples->world->tree, &samples->world->types};
+	const struct process *process =
+		tasks_find_process(&samples->world->tasks, samples->queue.gcs[i].process);
+	const struct minor_cost cost = charging_cost(&process->charging, copying);
+
+	charge_queue_split(&samples->queue, i, n, &cost, &targets);
+}
+
+/* Settles all queued collections. `copying`: as for charging_cost(). */
+static void settle_all(struct samples *samples, double copying)
 {
 	struct charge_queue *queue = &samples->queue;
-	struct charge_targets targets = {&samples->world->tree, &samples->world->types};
-	const struct charge *charges = queue->charges;
-	const struct process *process;
-	double fit[2];
 
-	for (size_t i = 0; i < queue->n_gcs; i++) {
-		process = tasks_find_process(&samples->world->tasks, queue->gcs[i].process);
-		charging_fit(&process->charging, &fit[0], &fit[1]);
-		queued_gc_charge(&queue->gcs[i], charges, fit, &targets);
-		charges += queue->gcs[i].n_charges;
+	/* All outcomes are known. */
+	for (size_t i = 0; i < queue->n_gcs; i++)
+		if (queue->gcs[i].minor && !queue->gcs[i].measured)
+			charge_queue_estimate(queue, &queue->gcs[i]);
+	charge_queue_sort(queue);
+	for (size_t i = 0, n; i < queue->n_gcs; i += n) {
+		n = charge_queue_group(queue, i);
+		observe(samples, i, n);
 	}
-	queue->n_gcs = queue->n_charges = 0;
+	for (size_t i = 0, n; i < queue->n_gcs; i += n) {
+		n = charge_queue_group(queue, i);
+		split(samples, i, n, copying);
+	}
+	charge_queue_clear(queue);
 }
 
 /* Adds charges for the samples of the current cycle; `end` also ends the cycle. */
 static int charge_cycle(struct samples *samples, struct charging *charging, struct queued_gc *gc,
 			bool end)
 {
-	double estimated = 0;
 	uint32_t next;
 
+	if (end)
+		charging->first_charge = charge_queue_next(&samples->queue);
 	for (uint32_t number = charging->first_pending; number; number = next) {
 		struct sample *sample = &samples->items[number];
-		struct charge charge = {sample->cost, sample->type, sample->promoted,
-					(float)fmax(sample->bytes, 1)};
+		struct charge charge = {.cost = sample->cost,
+					.type = sample->type,
+					.promoted = sample->promoted,
+					.bytes = (float)fmax(sample->bytes, 1)};
 
 		next = sample->next;
-		estimated += charge.promoted ? fmax(sample->bytes, 1) : 0;
 		if (charge_queue_add(&samples->queue, &charge) < 0)
 			return -ENOMEM;
 		gc->n_charges++;
 		if (!end)
 			continue;
+		sample->charge = charge_queue_next(&samples->queue) - 1;
 		sample->pending = 0;
 		if (sample->dead)
 			drop(samples, number);
 	}
 	if (end)
 		charging->first_pending = 0;
-	if (gc->promoted_bytes < 0)
-		gc->promoted_bytes = estimated;
 	return 0;
 }
 
@@ -333,35 +388,35 @@ static int charge_samples(struct samples *samples, const struct collection *coll
 	struct charging *charging =
 		&tasks_find_process(&samples->world->tasks, collection->process)->charging;
 	struct queued_gc gc = {.process = (uint32_t)collection->process,
+			       .minor = collection->minor,
+			       .first = queue->n_charges,
 			       .pauses = (uint32_t)collection->count,
 			       .pause_ns = (double)collection->pause_ns};
 
-	/* Negative: not measured, use the samples' estimate. Only minor collections copy. */
-	if (collection->minor)
-		gc.promoted_bytes = collection->has_stats ? (double)collection->promoted_bytes : -1;
-	if (!collection->timed) {
-		if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
-			return -ENOMEM;
-		queue->n_charges -= gc.n_charges;
-		return 0;
+	/* Only minor collections copy. */
+	if (collection->minor && collection->has_stats) {
+		gc.measured = true;
+		gc.promoted_bytes = (double)collection->promoted_bytes;
 	}
-	if (!charging->first_pending) {
+	if (collection->timed && !charging->first_pending) {
 		charging->carried += gc.pauses;
 		charging->carried_ns += gc.pause_ns;
-		charging->carried_bytes += fmax(gc.promoted_bytes, 0);
+		charging->carried_bytes += gc.promoted_bytes;
 		return 0;
 	}
 	if (charge_cycle(samples, charging, &gc, collection->minor) < 0)
 		return -ENOMEM;
-	gc.pauses += charging->carried;
-	gc.pause_ns += charging->carried_ns;
-	gc.promoted_bytes += charging->carried_bytes;
-	charging->carried = 0;
-	charging->carried_ns = charging->carried_bytes = 0;
-	if (charge_queue_add_gc(queue, &gc) < 0)
-		return -ENOMEM;
+	if (collection->timed) {
+		gc.pauses += charging->carried;
+		gc.pause_ns += charging->carried_ns;
+		gc.promoted_bytes += charging->carried_bytes;
+		charging->carried = 0;
+		charging->carried_ns = charging->carried_bytes = 0;
+		if (charge_queue_add_gc(queue, &gc) < 0)
+			return -ENOMEM;
+	}
 	if (queue->n_charges > CHARGE_QUEUE_MAX || queue->n_gcs > CHARGE_QUEUE_MAX)
-		settle_all(samples);
+		settle_all(samples, -1);
 	return 0;
 }
 
@@ -407,19 +462,22 @@ int samples_collected(struct samples *samples, const struct collection *collecti
 	return charge_samples(samples, collection);
 }
 
-/* Shows the fit of the process with most minor collections. */
-static void show_fit(struct samples *samples)
+/* Shows the cost of the process with most minor collections. */
+static void show_cost(struct samples *samples, double copying)
 {
+	struct model_gc *gc = &samples->world->model->gc;
 	double most = 0;
 
 	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
 		const struct process *process = tasks_find_process(&samples->world->tasks, id);
+		struct minor_cost cost;
 
-		if (process && process->charging.n > most) {
-			most = process->charging.n;
-			charging_fit(&process->charging, &samples->world->model->gc.fixed_ns,
-				     &samples->world->model->gc.copy_ns_per_byte);
-		}
+		if (!process || process->charging.n <= most)
+			continue;
+		most = process->charging.n;
+		cost = charging_cost(&process->charging, copying);
+		gc->fixed_ns = cost.fixed_ns;
+		gc->copy_ns_per_byte = cost.ns_per_byte;
 	}
 }
 
@@ -461,10 +519,11 @@ static void correct_period(struct model_alloc *alloc)
 int samples_finish(struct samples *samples)
 {
 	struct model *model = samples->world->model;
+	double copying = parts_copying(&model->gc);
 	struct tally live = {0};
 
 	correct_period(&model->alloc);
-	settle_all(samples);
+	settle_all(samples, copying);
 	if (mark_unfreed_live(samples) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
@@ -484,7 +543,7 @@ int samples_finish(struct samples *samples)
 		model->gc.no_samples_ns = 0;
 		model->alloc.live_bytes = selected_live_bytes(&samples->world->types);
 	}
-	show_fit(samples);
+	show_cost(samples, copying);
 	model->alloc.bytes = tally_estimate(&samples->bytes);
 	model->alloc.objects = object_tally_estimate(&samples->objects);
 	if (!model->alloc.samples) {

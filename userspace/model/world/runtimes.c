@@ -62,6 +62,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.names = tree_text(tree, record->names),
 		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
+#define PART(NAME, name, words) .parts[GC_##NAME] = tree_text(tree, record->name),
+#include "../../../bpf/gc_parts.def"
+#undef PART
 	};
 	return 0;
 }
@@ -166,6 +169,15 @@ enum work_kind runtimes_work(const struct runtimes *runtimes, const char *functi
 			if (is_listed(runtimes->rows[i].work[work], function))
 				return (enum work_kind)work;
 	return WORK_PROGRAM;
+}
+
+enum gc_part runtimes_part(const struct runtimes *runtimes, const char *function)
+{
+	for (size_t i = 0; i < runtimes->count; i++)
+		for (int part = 0; part < GC_PARTS; part++)
+			if (is_listed(runtimes->rows[i].parts[part], function))
+				return (enum gc_part)part;
+	return GC_PARTS;
 }
 
 int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, struct model *model)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../../bpf/events.h"
 #include "../../profile/record.h"
 
 struct id_map;
@@ -43,6 +44,9 @@ void runtimes_unnamed(const char *what, uint64_t number, char *out, size_t size)
 
 /* Kind of work that this function and all its callees do. */
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function);
+
+/* Part of a collector's work that this function and its callees do, up to those of other parts. */
+enum gc_part runtimes_part(const struct runtimes *runtimes, const char *function);
 
 /* Fills the model's rows. 0 or -ENOMEM. */
 int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks,

@@ -165,7 +165,7 @@ void places_announce(struct places *places, const struct event_header *header,
 	const struct runtime *runtime = runtime_get(facts->runtime);
 	struct {
 		struct event_runtime event;
-		char text[6 * NAME_BYTES_MAX];
+		char text[(6 + GC_PARTS) * NAME_BYTES_MAX];
 	} known = {.event = {.header = *header, .unsampled = (uint16_t)why}};
 	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
@@ -180,6 +180,10 @@ void places_announce(struct places *places, const struct event_header *header,
 	known.event.names_file = runtime->names_file;
 	known.event.outside = (uint16_t)facts->follows;
 	known.event.names_size = places_put_text(&at, facts->has_frames ? NULL : runtime->names);
+#define PART(NAME, name, words) \
+	known.event.name##_size = places_put_text(&at, runtime->parts[GC_##NAME]);
+#include "../../../bpf/gc_parts.def"
+#undef PART
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }
