@@ -22,7 +22,7 @@ collector_ns() {
 }
 
 run_cache() { # OPTION [without]
-	record -R 64K --agent java -- java -Xmn32m -Xmx256m "$1" -cp "$PROGRAMS" Cache 8000000 "${@:2}"
+	record -R 64K -- java -Xmn32m -Xmx256m "$1" -cp "$PROGRAMS" Cache 8000000 "${@:2}"
 	ask . >report.json
 }
 

@@ -6,7 +6,7 @@
 #include "model/world/charging.h"
 #include "synthetic.h"
 
-enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4 };
+enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4, COPIED = 6 };
 
 struct writer_state {
 	struct synthetic synthetic;
@@ -202,6 +202,42 @@ TEST(a_collection_is_not_charged_to_few_samples_only)
 	model_free(model);
 }
 
+/* Collectors that report no sums. */
+static void put_plain_end(struct writer_state *state, uint64_t pause)
+{
+	state->time += pause;
+	PUT(&state->synthetic, gc_end, .time = state->time, .thread = 1, .heap = 1,
+	    .cycle = state->cycle, .kind = 1);
+}
+
+TEST(objects_that_are_copied_again_are_charged_again)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t last[2] = {0};
+
+	begin(&state);
+	for (uint64_t i = 0; i < 40; i++) {
+		uint64_t once = put_alloc(&state, 0, 100000), twice = put_alloc(&state, 1, 100000);
+
+		put_begin(&state, 1);
+		put_fate(&state, once, PROMOTED);
+		put_fate(&state, twice, PROMOTED);
+		if (i)
+			put_fate(&state, last[i % 2], COPIED);
+		last[(i + 1) % 2] = twice;
+		put_plain_end(&state, 1000);
+	}
+	model = finish(&state);
+	check_sums(model);
+	/* Half of each pause is fixed; f1 is copied 79 times, f0 40 times. */
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 40 * 250 + 40 * 500 * 40 / 119.0,
+		      200));
+	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 40 * 250 + 40 * 500 * 79 / 119.0,
+		      200));
+	model_free(model);
+}
+
 /* Agents learn of outcomes after the pause. */
 TEST(outcomes_may_come_after_the_collection)
 {
@@ -213,9 +249,7 @@ TEST(outcomes_may_come_after_the_collection)
 		uint64_t dies = put_alloc(&state, 0, 100000), lives = put_alloc(&state, 1, 100000);
 
 		put_begin(&state, 1);
-		state.time += 1000;
-		PUT(&state.synthetic, gc_end, .time = state.time, .thread = 1, .heap = 1,
-		    .cycle = state.cycle, .kind = 1);
+		put_plain_end(&state, 1000);
 		put_fate(&state, dies, DIED_YOUNG);
 		put_fate(&state, lives, PROMOTED);
 	}

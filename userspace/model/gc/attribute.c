@@ -55,10 +55,8 @@ void charge_queue_clear(struct charge_queue *queue)
 int charge_queue_copy(struct charge_queue *queue, uint32_t process, const struct charge *charge)
 {
 	struct queued_gc *last = queue->n_gcs ? &queue->gcs[queue->n_gcs - 1] : NULL;
-	const struct queued_gc gc = {.process = process,
-				     .minor = true,
-				     .n_charges = 1,
-				     .first = queue->n_charges};
+	const struct queued_gc gc = {
+		.process = process, .minor = true, .n_charges = 1, .first = queue->n_charges};
 
 	if (charge_queue_add(queue, charge) < 0)
 		return -ENOMEM;
@@ -174,7 +172,8 @@ void charge_queue_split(const struct charge_queue *queue, size_t i, size_t n,
 			double part = 0;
 
 			if (!charge->again)
-				part += (all.pause_ns - copying) * (double)charge->bytes / allocated;
+				part += (all.pause_ns - copying) * (double)charge->bytes /
+					allocated;
 			if (copying > 0 && charge->promoted)
 				part += copying * (double)charge->bytes / promoted;
 			tree_charge(targets->tree, charge->cost, part);

@@ -23,7 +23,7 @@ struct charge {
 	uint32_t type : 30;
 	uint32_t promoted : 1; /* or copied in any other way, */
 	uint32_t again : 1;    /* though not for the first time */
-	float bytes; /* estimated; only the ratios within one collection matter */
+	float bytes;           /* estimated; only the ratios within one collection matter */
 };
 
 /* A collection whose time is to be split over charges. */

@@ -238,8 +238,7 @@ static void promote(struct samples *samples, struct sample *sample)
 /* A young collection has copied an old object, too, or one again. */
 static int copy(struct samples *samples, struct sample *sample)
 {
-	const struct process *process =
-		tasks_find_process(&samples->world->tasks, sample->process);
+	const struct process *process = tasks_find_process(&samples->world->tasks, sample->process);
 	const struct charge charge = {.cost = sample->cost,
 				      .type = sample->type,
 				      .promoted = 1,
@@ -315,9 +314,8 @@ static void observe(struct samples *samples, size_t i, size_t n)
 	const struct queued_gc all = charge_queue_sum(&samples->queue, i, n);
 
 	if (all.minor && !all.measured && all.pauses)
-		charging_observe(
-			&tasks_find_process(&samples->world->tasks, all.process)->charging,
-			all.pauses, all.promoted_bytes, all.pause_ns);
+		charging_observe(&tasks_find_process(&samples->world->tasks, all.process)->charging,
+				 all.pauses, all.promoted_bytes, all.pause_ns);
 }
 
 static void split(struct samples *samples, size_t i, size_t n, double copying)
