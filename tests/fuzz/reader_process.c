@@ -2,8 +2,10 @@
 /* reader_process.c: files from anywhere, handed to a reader process as the recorder does it. */
 /*
  * What the reader is asked depends on the file: facts, rows and names of an ELF file,
- * names in code that a perf map or a jitdump file describes. Each is the memory of a Java
- * virtual machine, too, with the ELF file as its library, or that in FUZZ_LIBJVM. Whatever the
+ * names in code that a perf map or a jitdump file describes, which grow meanwhile. Each is the
+ * memory of a program, too: with a control block and a name table, with a heap profile, with
+ * interpreted functions, and of a Java virtual machine, with the ELF file as its library, or that
+ * in FUZZ_LIBJVM. Whatever the
  * file is, the answer must make sense, and the process must not die of a fault: a signal is
  * one. It may overrun its limits, or end because its memory is full, and is then replaced;
  * how often it does is written at the end.
@@ -23,6 +25,8 @@
 #include "../../bpf/hotspot.h"
 #include "reader/client.h"
 #include "reader/facts.h"
+#include "reader/heap_profile.h"
+#include "reader/name_table.h"
 #include "reader/reader.h"
 #include "reader/rows.h"
 #include "reader/worker.h"
@@ -32,6 +36,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define BIAS      UINT64_C(0x7f0000000000) /* of a library in a process */
+#define PARTS     3                        /* in which a growing file is written */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,7 +109,8 @@ static bool ask(uint32_t kind, const void *data, size_t size, const int *fds, si
 	refused += answer->err != 0;
 	overruns += answer->err == -ETIME;
 	full += answer->err == -ENOMEM;
-	if (answer->err == -EPIPE || answer->err == -EBADMSG)
+	/* Of a heap profile, it is the program's list that is malformed, not the request. */
+	if (answer->err == -EPIPE || (answer->err == -EBADMSG && kind != READ_HEAP))
 		fail("the reader gave up", -answer->err);
 	return !answer->err;
 }
@@ -165,6 +171,77 @@ static void ask_java(int library, const uint8_t *data, size_t size)
 	reader_memory_end();
 }
 
+static void check_name(void *context, const struct table_name *name, const char *text,
+		       const char *file)
+{
+	size_t *bytes = context;
+
+	/* Sanitizers see what lies outside of the answer. */
+	*bytes += strnlen(text, name->text_size) + strnlen(file, name->file_size);
+}
+
+static void check_place(void *context, const struct heap_place *place, const uint64_t *stack)
+{
+	size_t *frames = context;
+
+	for (uint32_t i = 0; i < place->depth; i++)
+		*frames += stack[i] != 0;
+}
+
+static bool ask_program(uint32_t kind, const void *request, size_t request_size,
+			const uint8_t *data, size_t size, struct worker_answer *answer)
+{
+	int socket = reader_memory_begin(data, size);
+	bool answered;
+
+	if (socket < 0)
+		fail("no memory to read", errno);
+	answered = ask(kind, request, request_size, &socket, 1, answer);
+	reader_memory_end();
+	return answered;
+}
+
+/* Its control block, and the first words of its heap profile, begin the input. */
+static void ask_memory(const uint8_t *data, size_t size)
+{
+	const struct table_request table = {.control = 0};
+	const struct heap_request heap = {.list = 0, .rate = sizeof(uint64_t)};
+	struct worker_answer answer;
+	size_t seen = 0;
+
+	if (ask_program(READ_TABLE, &table, sizeof(table), data, size, &answer) &&
+	    table_take(answer.data, answer.size, check_name, &seen) == -EBADMSG)
+		fail("a name table makes no sense", EBADMSG);
+	if (ask_program(READ_HEAP, &heap, sizeof(heap), data, size, &answer) &&
+	    heap_take(answer.data, answer.size, check_place, &seen))
+		fail("a heap profile makes no sense", EBADMSG);
+	/* Nothing is as long as this: counting cannot be left out. */
+	if (seen > SIZE_MAX / 2)
+		abort();
+}
+
+/* The file grows between requests, and at the end is shorter than what was read. */
+static void ask_growing(bool has_map, const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("growing", MFD_CLOEXEC);
+	size_t written = 0, next;
+
+	if (fd < 0)
+		fail("no file in memory", errno);
+	owner++;
+	for (int i = 1; i <= PARTS; i++, written = next) {
+		next = size * (size_t)i / PARTS;
+		if (pwrite(fd, data + written, next - written, (off_t)written) !=
+		    (ssize_t)(next - written))
+			fail("no file in memory", errno);
+		ask_places(READ_CODE, fd, has_map, 16);
+	}
+	if (ftruncate(fd, (off_t)(size / 2)))
+		fail("no file in memory", errno);
+	ask_places(READ_CODE, fd, has_map, 16);
+	close(fd);
+}
+
 static void ask_elf(int fd, const uint8_t *data, size_t size)
 {
 	const struct probe_site *sites;
@@ -203,12 +280,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 4 && !memcmp(data, "\177ELF", 4)) {
 		ask_elf(fd, data, size);
 	} else {
-		ask_places(READ_CODE, fd, true, 16);
-		owner++;
-		ask_places(READ_CODE, fd, false, 16);
+		ask_growing(true, data, size);
+		ask_growing(false, data, size);
+		ask_places(READ_BYTECODE, fd, false, 16);
 		if (libjvm >= 0 && size)
 			ask_java(libjvm, data, size);
 	}
+	if (size)
+		ask_memory(data, size);
 	close(fd);
 	return 0;
 }
