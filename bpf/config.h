@@ -102,6 +102,7 @@ struct cost {
 	uint64_t ns;    /* time of those */
 	uint64_t left;  /* runs until the next is timed */
 	uint64_t began; /* begin of the last timed run, ns */
+	uint64_t links; /* of probes, in timed runs: links of their files, if more than one */
 };
 
 /* Page faults, as the kernel counts them for a thread. */
@@ -257,6 +258,8 @@ struct probe_place {
 	uint16_t runtime, place; /* if in a runtime: as in struct event_place */
 	uint16_t flags;          /* enum place_flag */
 	uint16_t provider;       /* of a probe: number of its file, 1 to PROVIDERS_MAX */
+	uint16_t first;          /* place of its file, see links_of */
+	uint16_t reserved[3];
 	struct place_text texts[2];
 	uint8_t object, class; /* arguments, with PLACE_FOLLOWS */
 	uint8_t reserved[6];

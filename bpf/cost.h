@@ -60,6 +60,16 @@ __noinline int cost_add(uint32_t program, uint64_t began)
 	return 0;
 }
 
+/* Adds to a timed run, which has begun, how many links its probe has. */
+__noinline int cost_links(uint32_t program, uint32_t links)
+{
+	struct cost *cost = bpf_map_lookup_elem(&costs, &program);
+
+	if (cost && cost->began)
+		cost->links += links;
+	return 0;
+}
+
 /*
  * For programs whose stack has no room for the result of cost_begin(), which is kept in the map. If
  * another run preempts this one, one of them is charged for both and the other for nothing.

@@ -132,6 +132,17 @@ __noinline uint64_t probe_operand(const struct probe_argument *argument,
 	return value >> (unused & 63);
 }
 
+/* Of a file, by its first place: links to processes. At each hit the kernel goes through all. */
+volatile uint16_t links_of[PROBE_PLACES_MAX] = {0};
+
+static __always_inline void probe_links(uint32_t first)
+{
+	uint32_t links = links_of[first % PROBE_PLACES_MAX];
+
+	if (config.measured && links > 1)
+		cost_links(COST_PROBE, links);
+}
+
 /* Reads the arguments if the thread is traced. Returns the probe. Not inlined: the walkers need the
  * stack space that the registers take here; Linux 6.1 has 512 bytes in all. */
 static __noinline int probe_read(struct probe_firing *firing, struct pt_regs *ctx)
@@ -146,6 +157,8 @@ static __noinline int probe_read(struct probe_firing *firing, struct pt_regs *ct
 	firing->now = bpf_ktime_get_ns();
 	firing->ctx = ctx;
 	firing->place = place = bpf_map_lookup_elem(&probe_places, &key);
+	if (place)
+		probe_links(place->first);
 	if (place && place->probe == PROBE_PLACE)
 		return PROBE_PLACE;
 	if (!place || bpf_probe_read_kernel(registers.words, sizeof(registers.words), ctx)) {

@@ -66,10 +66,11 @@ int attach_create(bool multi, struct attach **out)
 }
 
 int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
-		 const struct bpf_program *locked)
+		 volatile uint16_t *links_of, const struct bpf_program *locked)
 {
 	attach->program = bpf_program__fd(program);
 	probe_places_begin(attach->places, places);
+	probe_links_count(attach->links, links_of);
 	attach->locked = bpf_program__attach_iter(locked, NULL);
 	if (!attach->locked)
 		return -errno;

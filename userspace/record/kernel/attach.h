@@ -31,10 +31,10 @@ void attach_prepare(struct bpf_program *program, bool multi);
 /* Starts the process. A negative errno. */
 int attach_create(bool multi, struct attach **out);
 
-/* After the programs are loaded. Takes the probe program, its map probe_places, and locked_iterate,
- * which must stay open. A negative errno. */
+/* After the programs are loaded. Takes the probe program, its map probe_places, its variable
+ * links_of, and locked_iterate, which must stay open. A negative errno. */
 int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
-		 const struct bpf_program *locked);
+		 volatile uint16_t *links_of, const struct bpf_program *locked);
 
 /* A process to attach to: its index, and its pid in /proc here. */
 struct probe_target {

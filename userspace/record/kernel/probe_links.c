@@ -13,9 +13,10 @@
 #include "../world/file.h"
 
 struct probe_links {
-	uint32_t used, search; /* where a free one is searched next */
-	struct map *of;        /* process to its first link, plus one */
-	struct map *users;     /* to the number of their links */
+	uint32_t used, search;   /* where a free one is searched next */
+	struct map *of;          /* process to its first link, plus one */
+	struct map *users;       /* to the number of their links */
+	volatile uint16_t *held; /* by file; NULL: nobody counts */
 	size_t queue_from, queued, n_ending;
 	uint32_t queue[PROBE_LINKS_MAX];  /* those that wait, a circular buffer */
 	uint32_t ending[PROBE_LINKS_MAX]; /* to be removed */
@@ -45,6 +46,11 @@ void probe_links_free(struct probe_links *links)
 	map_free(links->of);
 	map_free(links->users);
 	free(links);
+}
+
+void probe_links_count(struct probe_links *links, volatile uint16_t *held)
+{
+	links->held = held;
 }
 
 bool probe_links_any(const struct probe_links *links)
@@ -155,6 +161,8 @@ static void release(struct probe_links *links, uint32_t number)
 	let_go(link);
 	if (used && !--*used)
 		map_remove(links->users, &link->user);
+	if (link->since && links->held)
+		links->held[link->first]--;
 	*link = (struct probe_link){.state = LINK_FREE};
 	links->used--;
 }
@@ -195,6 +203,8 @@ void probe_links_hold(struct probe_links *links, uint32_t number, uint64_t now)
 
 	let_go(link);
 	link->since = now;
+	if (links->held)
+		links->held[link->first]++;
 	if (link->state == LINK_ENDS)
 		links->ending[links->n_ending++] = number;
 	else

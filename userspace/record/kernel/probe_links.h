@@ -45,6 +45,10 @@ struct probe_links;
 int probe_links_create(struct probe_links **out);
 void probe_links_free(struct probe_links *links); /* NULL is allowed */
 
+/* From now on counts the links of each file that are attached, in PROBE_PLACES_MAX numbers. Before
+ * the first one is added. */
+void probe_links_count(struct probe_links *links, volatile uint16_t *held);
+
 /* Are there any? */
 bool probe_links_any(const struct probe_links *links);
 

@@ -85,6 +85,7 @@ static int put_places(const struct probe_places *places, const struct file *file
 		int err;
 
 		place.provider = file->provider;
+		place.first = (uint16_t)first;
 		err = bpf_map_update_elem(places->table, &key, &place, BPF_ANY);
 		if (err)
 			return err;

@@ -93,6 +93,7 @@ int session_open(const struct record_options *options, struct session **out,
 	if (!err)
 		err = attach_begin(session->probes, session->skeleton->progs.probe_fired,
 				   bpf_map__fd(session->skeleton->maps.probe_places),
+				   session->skeleton->bss->links_of,
 				   session->skeleton->progs.locked_iterate);
 out:
 	if (err) {
