@@ -513,13 +513,14 @@ find_reader() { # RECORDER
 	reader=$first
 	grep -qE '^Groups:[[:space:]]*$' "/proc/$reader/status"
 	same 'tracer and dumpable' "$(stat -c %u "/proc/$reader/environ")" 0
-	grep -E '^Max address space +[0-9]+ ' "/proc/$reader/limits"
+	is_sanitized || grep -E '^Max address space +[0-9]+ ' "/proc/$reader/limits"
 	grep -E '^Max core file size +0 ' "/proc/$reader/limits"
 	echo "writable and shared:"
 	grep -E "^[^ ]+ .w.s" "/proc/$reader/maps" && false
 	for fd in "/proc/$reader/fd"/*; do
 		target=$(readlink "$fd")
 		echo "$(basename "$fd") $target"
+		! is_sanitized || [ "$(basename "$fd")" != 2 ] || continue
 		case $target in
 		socket:* | /dev/null | /memfd:*) continue ;;
 		/*) [ -f "$target" ] ;;
