@@ -259,10 +259,9 @@ struct probe_place {
 	uint16_t flags;          /* enum place_flag */
 	uint16_t provider;       /* of a probe: number of its file, 1 to PROVIDERS_MAX */
 	uint16_t first;          /* place of its file, see links_of */
-	uint16_t reserved[3];
+	uint8_t object, class;   /* arguments, with PLACE_FOLLOWS */
+	uint32_t reserved;
 	struct place_text texts[2];
-	uint8_t object, class; /* arguments, with PLACE_FOLLOWS */
-	uint8_t reserved[6];
 	struct fate_rule fates;
 	struct probe_argument arguments[PROBE_ARGUMENTS];
 };
@@ -310,14 +309,6 @@ struct target_entry {
 #define TARGETS_MAX 1024 /* that a user can name */
 
 #define USER_NONE 0xffffffffU /* no user; the kernel gives nobody this number */
-
-/* Entries of a table that users share, see shares.h. */
-#define SHARE_OWNERS 256 /* users with the same hash share an index */
-
-struct shares {
-	uint32_t used; /* by all */
-	uint32_t of[SHARE_OWNERS];
-};
 
 #define PROCESSES_CHOSEN 32768     /* entries of the tables by process */
 #define PROCESSES_WHOLE  (1 << 18) /* the same for whole machines and cgroups */

@@ -3,7 +3,19 @@
 #ifndef GCPROF_SHARES_H
 #define GCPROF_SHARES_H
 
-#include "config.h"
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+#define SHARE_OWNERS 256 /* users with the same hash share an index */
+
+/* Entries of a table that users share. */
+struct shares {
+	uint32_t used; /* by all */
+	uint32_t of[SHARE_OWNERS];
+};
+
+#ifdef __bpf__
 
 /* The index of a user in struct shares. */
 static __always_inline uint32_t share_owner(uint32_t user)
@@ -30,5 +42,7 @@ static __always_inline void share_return(volatile struct shares *shares, uint32_
 	__sync_fetch_and_sub(&shares->used, 1);
 	__sync_fetch_and_sub(&shares->of[owner], 1);
 }
+
+#endif
 
 #endif

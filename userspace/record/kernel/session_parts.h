@@ -4,6 +4,7 @@
 #define GCPROF_SESSION_PARTS_H
 
 #include "cpu_events.h"
+#include "../../../bpf/shares.h"
 #include "gcprof.skel.h"
 #include "setup.h"
 

@@ -14,6 +14,7 @@
 
 #include "attach.h"
 #include "../machine/capabilities.h"
+#include "../../../bpf/shares.h"
 #include "gcprof.skel.h"
 #include "kernel_btf.h"
 #include "needs.h"
