@@ -162,22 +162,37 @@ static bool is_listed(const char *list, const char *function)
 	return false;
 }
 
+/* The first of `n` lists, at `offset` in the rows, that has the function; n: none has. Processes of
+ * one runtime have the same lists. */
+static int find_list(const struct runtimes *runtimes, size_t offset, int n, const char *function)
+{
+	const char *const *before = NULL;
+
+	for (size_t i = 0; i < runtimes->count; i++) {
+		const char *const *lists =
+			(const void *)((const char *)&runtimes->rows[i] + offset);
+
+		if (before && !memcmp(lists, before, (size_t)n * sizeof(*lists)))
+			continue;
+		for (int list = 0; list < n; list++)
+			if (is_listed(lists[list], function))
+				return list;
+		before = lists;
+	}
+	return n;
+}
+
 enum work_kind runtimes_work(const struct runtimes *runtimes, const char *function)
 {
-	for (size_t i = 0; i < runtimes->count; i++)
-		for (int work = 0; work < WORKS; work++)
-			if (is_listed(runtimes->rows[i].work[work], function))
-				return (enum work_kind)work;
-	return WORK_PROGRAM;
+	int work = find_list(runtimes, offsetof(struct model_runtime, work), WORKS, function);
+
+	return work < WORKS ? (enum work_kind)work : WORK_PROGRAM;
 }
 
 enum gc_part runtimes_part(const struct runtimes *runtimes, const char *function)
 {
-	for (size_t i = 0; i < runtimes->count; i++)
-		for (int part = 0; part < GC_PARTS; part++)
-			if (is_listed(runtimes->rows[i].parts[part], function))
-				return (enum gc_part)part;
-	return GC_PARTS;
+	return (enum gc_part)find_list(runtimes, offsetof(struct model_runtime, parts), GC_PARTS,
+				       function);
 }
 
 int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, struct model *model)
