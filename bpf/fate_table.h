@@ -90,10 +90,11 @@ struct fate_table {
 	uint32_t stale;       /* 1: there was one of unknown outcomes: the objects are lost */
 	uint32_t mixed;       /* 1: FATES_MIXED in this one */
 	uint32_t marked;      /* 1: FATES_MARKED in this one: all objects live */
-	uint32_t failed;      /* 1: the area of new objects was not emptied */
+	uint32_t failed;      /* 1: the area of new objects was not emptied, or time is up */
 	uint32_t thins;       /* 1: half of the old ones are to be left out */
 	uint32_t pause_ns;    /* spent here in the pause in progress */
 	uint32_t list, kept;  /* the list that is read; objects that stay in it */
+	uint64_t began;       /* when the place in progress was reached, ns */
 	uint64_t spent_ns;    /* spent here since the process had used `ran` of CPU time, ns */
 	uint64_t ran;
 	/* Of the place in progress. */

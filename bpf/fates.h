@@ -22,6 +22,8 @@
 
 #define FATES_PART    100        /* 1 / FATES_PART of the process's CPU time may be spent here */
 #define FATES_MUCH_NS 1000000000 /* of that time is enough to judge */
+#define FATES_MOST_NS 5000000    /* at one place: other threads wait for this CPU meanwhile */
+#define FATES_CHECK   64         /* objects between two looks at the clock; a power of two */
 
 /* For bpf_loop(). */
 struct fate_context {
@@ -155,9 +157,12 @@ static long fate_next(uint32_t number, struct fate_context *context)
 	struct fate_table *table = context->table;
 	struct fate_object *object =
 		&table->objects[table->list & 1][opaque(number) & (FATE_OBJECTS_MAX - 1)];
-	uint32_t turn = fate_of(table, object);
 	uint64_t bad = 0;
+	uint32_t turn;
 
+	if (!(number & (FATES_CHECK - 1)) && bpf_ktime_get_ns() - table->began > FATES_MOST_NS)
+		table->failed = 1;
+	turn = fate_of(table, object);
 	if (turn & FATE_AGES)
 		object->survived++;
 	if ((turn & FATE_STAYS) && table->list == FATES_OLD && table->thins &&
@@ -250,6 +255,7 @@ __noinline int fates_begin(struct fate_table *table, const struct probe_place *p
 	for (uint32_t i = 0; i < FATE_ARGUMENTS; i++)
 		table->values[i] = room->event.values[i];
 	table->failed = 0;
+	table->began = bpf_ktime_get_ns();
 	if (table->rule.area == FATES_RANGE) {
 		table->values[FATE_SIZE] <<= table->values[FATE_WORD] & 63;
 		table->failed = table->rule.mode == FATES_COPIED &&

@@ -9,6 +9,9 @@ enum {
 	PROMOTED = 2,
 	DIED_OLD = 4,
 	FREED = 5,
+	COPIED = 6,
+	UNKNOWN = 7,
+	REPLACED = 8,
 	MINOR = 1,
 	STEP = 2,
 	FULL = 3,
@@ -171,6 +174,40 @@ TEST(freed_objects_are_dead_and_the_others_live)
 }
 
 enum { MANUAL = 5 };
+
+TEST(what_is_unknown_is_neither_dead_nor_alive_and_others_stand_for_what_was_replaced)
+{
+	static const struct {
+		uint64_t outcome, live; /* of two old objects of 100 bytes, one has this outcome */
+		uint64_t lost;
+	} cases[] = {{COPIED, 200, 0}, {DIED_OLD, 100, 0}, {UNKNOWN, 100, 1}, {REPLACED, 200, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct writer_state state;
+		struct model *model;
+		uint64_t samples[2];
+
+		begin(&state);
+		for (size_t n = 0; n < 2; n++) {
+			samples[n] = put_alloc(&state, 100);
+			put_fate(&state, samples[n], PROMOTED, 10);
+		}
+		put_collection(&state, MINOR, 10);
+		put_fate(&state, samples[0], cases[i].outcome, 20);
+		/* An object without a first outcome has none afterwards. */
+		put_fate(&state, put_alloc(&state, 100), UNKNOWN, 30);
+		put_collection(&state, MINOR, 10);
+		model = finish(&state);
+		CHECK_EQ(model->alloc.fates, 2);
+		CHECK_EQ(model->alloc.lost_fates, cases[i].lost + 1);
+		CHECK(is_near(model->alloc.live.value, (double)cases[i].live, 1e-6));
+		CHECK(is_near(model->sites[0].live_bytes, (double)cases[i].live, 1e-3));
+		CHECK(is_near(model->types[0].live_bytes, (double)cases[i].live, 1e-3));
+		CHECK(is_near(model->types[0].life.premature_bytes,
+			      cases[i].outcome == DIED_OLD ? 100 : 0, 1e-3));
+		model_free(model);
+	}
+}
 
 TEST(manual_objects_are_live_until_freed)
 {
