@@ -84,6 +84,7 @@ none_dead() {
 	record -F 0 -R 8K -- java -XX:+UseSerialGC -Xmx40m -Xlog:gc:file=log -cp "$PROGRAMS" Lives 3000
 	grep -q 'Pause Full' log
 	holds '.alloc.lost_fates > 0'
+	"$GCPROF" report --live | tr -s ' \n' ' ' | grep -F 'More may be alive: of '
 	none_dead
 }
 

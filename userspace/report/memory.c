@@ -192,6 +192,18 @@ static int print_live(const struct section *section, const struct model_site **r
 	return section_table(section, table);
 }
 
+/* Objects of which nothing is known any more may be alive. */
+static void print_lost(const struct section *section)
+{
+	const struct model_alloc *alloc = &section->model->alloc;
+
+	if (alloc->lost_fates)
+		page_paragraph(section->page, STYLE_DIM, 2,
+			       "More may be alive: of %s of %s samples nothing is known after a "
+			       "collection that gcprof cannot follow.",
+			       unit_count(alloc->lost_fates).text, unit_count(alloc->samples).text);
+}
+
 int section_live(const struct section *section)
 {
 	const struct model *model = section->model;
@@ -204,6 +216,7 @@ int section_live(const struct section *section)
 	if (model->alloc.live_bytes < 1) {
 		page_paragraph(section->page, STYLE_PLAIN, 2,
 			       "No sampled object is known to be alive.");
+		print_lost(section);
 		return 0;
 	}
 	rows = sites_by_life(model);
@@ -220,6 +233,7 @@ int section_live(const struct section *section)
 			? " Objects that the last collections did not examine may be dead; those "
 			  "allocated since are not among them."
 			: "");
+	print_lost(section);
 	return error;
 }
 

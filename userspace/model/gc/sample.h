@@ -22,6 +22,7 @@ struct sample {
 	uint8_t pending;   /* its cycle has not ended */
 	uint8_t fated;     /* its first outcome is known */
 	uint8_t promoted;  /* moved to the old generation at the end of its cycle */
+	uint8_t kept;      /* has survived a collection */
 	uint8_t dead;
 	uint8_t foreign; /* outside of the collector's heap */
 	uint8_t manual;  /* alive until the program frees it */

@@ -279,6 +279,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		first_fate(samples, sample, lives);
 	if (record->outcome == GCPROF_PROMOTED)
 		promote(samples, sample);
+	sample->kept |= lives;
 	if (lives)
 		return old_begin(&samples->old, sample);
 	if (lost)
@@ -302,7 +303,7 @@ int samples_pending(const struct samples *samples, uint64_t process, struct caus
 		sample = &samples->items[number];
 		if (sample->type != TYPE_UNSELECTED &&
 		    causes_add(causes, sample->cost, sample->type, sample->bytes,
-			       sample->promoted ? sample->bytes : 0) < 0)
+			       sample->kept ? sample->bytes : 0) < 0)
 			return -ENOMEM;
 	}
 	return 0;
