@@ -6,7 +6,7 @@
 #include "model/world/charging.h"
 #include "synthetic.h"
 
-enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4, COPIED = 6 };
+enum { DIED_YOUNG = 1, PROMOTED = 2, PINNED = 3, DIED_OLD = 4, COPIED = 6, UNKNOWN = 7 };
 
 struct writer_state {
 	struct synthetic synthetic;
@@ -314,6 +314,32 @@ TEST(major_collections_are_charged_to_live_objects)
 	CHECK(is_near(find_type(model, "f0")->live_bytes, 100000, 1e-3));
 	CHECK(is_near(find_type(model, "f1")->live_bytes, 0, 1e-3));
 	CHECK(is_near(model->alloc.live_bytes, 100000, 1e-3));
+	model_free(model);
+}
+
+/* As if they lived: where they move is not known. */
+TEST(major_collections_are_charged_to_objects_that_are_lost_in_them)
+{
+	struct writer_state state;
+	struct model *model;
+	uint64_t stays, lost;
+
+	begin(&state);
+	stays = put_alloc(&state, 0, 100000);
+	lost = put_alloc(&state, 1, 300000);
+	put_begin(&state, 1);
+	put_fate(&state, stays, PROMOTED);
+	put_fate(&state, lost, PROMOTED);
+	put_end(&state, 1, 0, 400000);
+	put_alloc(&state, 2, 999999);
+	put_begin(&state, 3);
+	put_fate(&state, lost, UNKNOWN);
+	put_end(&state, 3, 4000, 0);
+	model = finish(&state);
+	check_sums(model);
+	CHECK(is_near(find_function(model, "f0")->gc_self_ns, 1000, 1e-3));
+	CHECK(is_near(find_function(model, "f1")->gc_self_ns, 3000, 1e-3));
+	CHECK(is_near(find_function(model, "f2")->gc_self_ns, 0, 1e-9));
 	model_free(model);
 }
 

@@ -52,19 +52,47 @@ void charge_queue_clear(struct charge_queue *queue)
 	queue->n_charges = queue->n_gcs = 0;
 }
 
-int charge_queue_copy(struct charge_queue *queue, uint32_t process, const struct charge *charge)
+int charge_queue_ahead(struct charge_queue *queue, uint32_t process, bool minor,
+		       const struct charge *charge)
 {
 	struct queued_gc *last = queue->n_gcs ? &queue->gcs[queue->n_gcs - 1] : NULL;
 	const struct queued_gc gc = {
-		.process = process, .minor = true, .n_charges = 1, .first = queue->n_charges};
+		.process = process, .minor = minor, .n_charges = 1, .first = queue->n_charges};
 
 	if (charge_queue_add(queue, charge) < 0)
 		return -ENOMEM;
-	if (!last || last->pauses || last->process != process ||
+	if (!last || last->pauses || last->process != process || last->minor != minor ||
 	    last->first + last->n_charges != gc.first)
 		return charge_queue_add_gc(queue, &gc);
 	last->n_charges++;
 	return 0;
+}
+
+struct queued_gc *charge_queue_major(const struct charge_queue *queue, uint64_t process)
+{
+	struct queued_gc *last = queue->n_gcs ? &queue->gcs[queue->n_gcs - 1] : NULL;
+
+	return last && !last->pauses && !last->minor && last->process == process ? last : NULL;
+}
+
+/* Sums of bytes over the samples of a collection. */
+static void sum_charges(const struct charge_queue *queue, const struct queued_gc *gc,
+			double *allocated, double *promoted)
+{
+	const struct charge *charges = &queue->charges[gc->first];
+
+	for (size_t i = 0; i < gc->n_charges; i++) {
+		*allocated += charges[i].again ? 0 : (double)charges[i].bytes;
+		*promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
+	}
+}
+
+double charge_queue_bytes(const struct charge_queue *queue, const struct queued_gc *gc)
+{
+	double allocated = 0, promoted = 0;
+
+	sum_charges(queue, gc, &allocated, &promoted);
+	return allocated;
 }
 
 static int by_process(const void *a, const void *b)
@@ -143,18 +171,6 @@ struct queued_gc charge_queue_sum(const struct charge_queue *queue, size_t i, si
 		all.n_charges += gc->n_charges;
 	}
 	return all;
-}
-
-/* Sums of bytes over the samples of a collection. */
-static void sum_charges(const struct charge_queue *queue, const struct queued_gc *gc,
-			double *allocated, double *promoted)
-{
-	const struct charge *charges = &queue->charges[gc->first];
-
-	for (size_t i = 0; i < gc->n_charges; i++) {
-		*allocated += charges[i].again ? 0 : (double)charges[i].bytes;
-		*promoted += charges[i].promoted ? (double)charges[i].bytes : 0;
-	}
 }
 
 void charge_queue_split(const struct charge_queue *queue, size_t i, size_t n,

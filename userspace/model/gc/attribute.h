@@ -74,14 +74,21 @@ static inline uint64_t charge_queue_next(const struct charge_queue *queue)
 /* The object of the charge with this number was promoted, as became known only later. */
 void charge_queue_promote(struct charge_queue *queue, uint64_t number);
 
+/* Allocated bytes of a collection's charges. */
+double charge_queue_bytes(const struct charge_queue *queue, const struct queued_gc *gc);
+
 /* Takes the promoted bytes of a collection from its charges. */
 void charge_queue_estimate(const struct charge_queue *queue, struct queued_gc *gc);
 
 /* Everything is split. */
 void charge_queue_clear(struct charge_queue *queue);
 
-/* Adds an object that the collection in progress in the process copies again. */
-int charge_queue_copy(struct charge_queue *queue, uint32_t process, const struct charge *charge);
+/* Adds an object to the charges of the collection in progress in the process. */
+int charge_queue_ahead(struct charge_queue *queue, uint32_t process, bool minor,
+		       const struct charge *charge);
+
+/* Those of this process that were just added for a collection that is not minor; NULL: none. */
+struct queued_gc *charge_queue_major(const struct charge_queue *queue, uint64_t process);
 
 /* Orders the collections by process and kind; those of both keep their order. */
 void charge_queue_sort(struct charge_queue *queue);

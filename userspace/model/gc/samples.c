@@ -235,20 +235,33 @@ static void promote(struct samples *samples, struct sample *sample)
 		charge_queue_promote(&samples->queue, sample->charge);
 }
 
-/* A young collection has copied an old object, too, or one again. */
-static int copy(struct samples *samples, struct sample *sample)
+/* Charges the object with the collection that is in progress. */
+static int charge_ahead(struct samples *samples, const struct sample *sample, bool copied)
 {
-	const struct process *process = tasks_find_process(&samples->world->tasks, sample->process);
 	const struct charge charge = {.cost = sample->cost,
 				      .type = sample->type,
-				      .promoted = 1,
-				      .again = 1,
+				      .promoted = copied,
+				      .again = copied,
 				      .bytes = (float)fmax(sample->bytes, 1)};
+
+	return charge_queue_ahead(&samples->queue, sample->process, copied, &charge);
+}
+
+/* A collection has copied an old object, too, or one again. */
+static int copy(struct samples *samples, struct sample *sample, bool minor)
+{
 	int err = old_begin(&samples->old, sample);
 
-	if (err || process->last_gc != GCPROF_GC_MINOR)
-		return err;
-	return charge_queue_copy(&samples->queue, sample->process, &charge);
+	return err || !minor ? err : charge_ahead(samples, sample, true);
+}
+
+/* A major collection that moves an object to an unknown place has found it alive. */
+static int lose(struct samples *samples, struct sample *sample, bool replaced, bool minor)
+{
+	int err = sample->old && !replaced && !minor ? charge_ahead(samples, sample, false) : 0;
+
+	old_lose(&samples->old, sample, replaced);
+	return err;
 }
 
 int samples_fate(struct samples *samples, const struct record_fate *record)
@@ -257,7 +270,9 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	bool lives = record->outcome == GCPROF_PROMOTED || record->outcome == GCPROF_PINNED;
 	bool freed = record->outcome == GCPROF_FREED;
 	bool lost = record->outcome == GCPROF_UNKNOWN || record->outcome == GCPROF_REPLACED;
+	struct process *process;
 	struct sample *sample;
+	bool minor;
 
 	if (record->outcome < GCPROF_DIED_YOUNG || record->outcome > GCPROF_REPLACED)
 		return -EBADMSG;
@@ -267,13 +282,15 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	sample = &samples->items[number];
 	if (sample->dead)
 		return 0;
+	process = tasks_find_process(&samples->world->tasks, record->process);
+	minor = process->last_gc == GCPROF_GC_MINOR;
 	if (freed && !sample->manual)
-		tasks_find_process(&samples->world->tasks, record->process)->frees = true;
+		process->frees = true;
 	if (freed && sample->manual)
 		count_unfreed(samples, sample, -sample->bytes, record->time);
 	/* Without a collector there is no collection that the object could have survived. */
 	if (record->outcome == GCPROF_COPIED)
-		return copy(samples, sample);
+		return copy(samples, sample, minor);
 	if (!sample->fated && record->outcome != GCPROF_DIED_OLD && !(freed && sample->foreign) &&
 	    !lost)
 		first_fate(samples, sample, lives);
@@ -282,9 +299,8 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	sample->kept |= lives;
 	if (lives)
 		return old_begin(&samples->old, sample);
-	if (lost)
-		old_lose(&samples->old, sample, record->outcome == GCPROF_REPLACED);
-	else if (die(samples, sample, record->age, freed) < 0)
+	if (lost ? lose(samples, sample, record->outcome == GCPROF_REPLACED, minor)
+		 : die(samples, sample, record->age, freed))
 		return -ENOMEM;
 	old_end(&samples->old, sample);
 	sample->dead = 1;
@@ -442,10 +458,25 @@ void samples_cycle_over(struct samples *samples, uint64_t id)
 		forget_pending(samples, &process->charging);
 }
 
+/* Charges a major collection to the objects that were lost in it, beside live ones. Returns their
+ * bytes. */
+static double charge_lost(struct samples *samples, const struct collection *collection, double live)
+{
+	struct queued_gc *gc = charge_queue_major(&samples->queue, collection->process);
+	double lost = gc ? charge_queue_bytes(&samples->queue, gc) : 0;
+
+	if (!gc)
+		return 0;
+	gc->pauses = (uint32_t)collection->count;
+	gc->pause_ns = (double)collection->pause_ns * lost / (live + lost);
+	return lost;
+}
+
 int samples_collected(struct samples *samples, const struct collection *collection)
 {
 	struct process *process = tasks_find_process(&samples->world->tasks, collection->process);
 	struct charging *charging;
+	double live, lost;
 
 	if (!process)
 		return -EBADMSG;
@@ -453,10 +484,13 @@ int samples_collected(struct samples *samples, const struct collection *collecti
 	if (collection->timed && collection->minor && collection->has_stats)
 		charging_observe(charging, (double)collection->count,
 				 (double)collection->promoted_bytes, (double)collection->pause_ns);
-	if (collection->timed && !collection->minor && charging->live_count &&
-	    charging->live_bytes > 0) {
-		charging->level += (double)collection->pause_ns / charging->live_bytes;
-		return 0;
+	if (collection->timed && !collection->minor) {
+		live = charging->live_count ? fmax(charging->live_bytes, 0) : 0;
+		lost = charge_lost(samples, collection, live);
+		if (live > 0)
+			charging->level += (double)collection->pause_ns / (live + lost);
+		if (live + lost > 0)
+			return 0;
 	}
 	return charge_samples(samples, collection);
 }
