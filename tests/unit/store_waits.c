@@ -156,6 +156,17 @@ TEST(usage_is_what_was_added)
 	CHECK_EQ(nth(RECORD_usage, 3)->usage.major_faults, 1);
 }
 
+/* It was asked while it ended, and the kernel had counted more by then. */
+TEST(usage_never_sinks)
+{
+	begin();
+	send_usage(USAGE_GOES_ON, 5, 4, 70);
+	send_usage(0, 3, 4, 70);
+	finish();
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.major_faults, 0);
+	CHECK_EQ(nth(RECORD_usage, 1)->usage.queued_ns, 0);
+}
+
 TEST(usage_of_a_thread_that_ended_is_forgotten)
 {
 	begin();

@@ -224,13 +224,13 @@ void call_merge(struct call *into, const struct call *from)
 /*
  * Iterates over the calls of processes: totals, or records if these count more, as at the end of
  * a truncated profile. In a split recording only totals count, because they and the records do not
- * change files at the same moment.
+ * change files at the same moment; unless calls have no totals because the kernel's table was full.
  */
 struct counted {
 	const struct syscalls *syscalls;
 	bool records; /* calls with more records than their total; else totals with at least as many
 		       */
-	bool part;    /* split recording: only totals */
+	bool part;    /* split recording: records only without a total, and all totals */
 	size_t cursor;
 };
 
@@ -244,14 +244,14 @@ static const struct call *next_counted(struct counted *walk, uint64_t *process)
 	const void *key;
 	uint64_t *item;
 
-	while (!(walk->part && walk->records) &&
-	       map_next(calls->index, &walk->cursor, &key, &item)) {
+	while (map_next(calls->index, &walk->cursor, &key, &item)) {
 		const struct call *call = &calls->items[*item];
 		const uint64_t *match = map_get(others->index, key);
 		uint64_t other = match ? others->items[*match].count : 0;
 
-		if (match && !walk->part &&
-		    (other > call->count || (other == call->count && walk->records)))
+		if (match &&
+		    (walk->part ? walk->records
+				: other > call->count || (other == call->count && walk->records)))
 			continue;
 		/* In windows, a call may take time and never end. */
 		if (!call->count && !call->total_ns)
@@ -498,13 +498,15 @@ static int add_slow(const struct syscalls *syscalls, const struct world *world)
 static int add_all(const struct syscalls *syscalls, struct world *world)
 {
 	const bool part = world->model->run.part && world->model->state == PROFILE_COMPLETE;
+	const bool lacking = world->streams.losses[LOSS_SYSCALL_TOTALS].count;
 	const struct counted walks[] = {{syscalls, false, part, 0}, {syscalls, true, part, 0}};
+	const int n = part && !lacking ? 1 : 2;
 	struct calls sums = {0};
 	int error = calls_init(&sums);
 
-	for (int i = 0; i < 2 && !error; i++)
+	for (int i = 0; i < n && !error; i++)
 		error = merge_all(&sums, walks[i]);
-	for (int i = 0; i < 2 && !error; i++)
+	for (int i = 0; i < n && !error; i++)
 		add_to_processes(&world->tasks, walks[i]);
 	add_gaps_to_processes(&world->tasks, &syscalls->windows);
 	if (!error)

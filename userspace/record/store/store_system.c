@@ -267,15 +267,23 @@ static void forget_usage(struct store *store, uint64_t thread)
 	map_remove(store->used, &thread);
 }
 
-/* Replaces sums by what was added since `before`. A longest wait that is not longer is 0. */
+static void subtract(uint64_t *sum, uint64_t before)
+{
+	*sum -= before < *sum ? before : *sum;
+}
+
+/*
+ * Replaces sums by what was added since `before`. A longest wait that is not longer is 0. Of a
+ * thread that ended while it was asked, the kernel may have counted more in `before`.
+ */
 static void subtract_usage(struct event_usage *usage, const struct event_usage *before)
 {
-	usage->minor_faults -= before->minor_faults;
-	usage->major_faults -= before->major_faults;
-	usage->queued -= before->queued;
+	subtract(&usage->minor_faults, before->minor_faults);
+	subtract(&usage->major_faults, before->major_faults);
+	subtract(&usage->queued, before->queued);
 	for (int i = 0; i < WAIT_REASONS; i++) {
-		usage->waits[i] -= before->waits[i];
-		usage->wait_ns[i] -= before->wait_ns[i];
+		subtract(&usage->waits[i], before->waits[i]);
+		subtract(&usage->wait_ns[i], before->wait_ns[i]);
 		if (usage->wait_max[i] <= before->wait_max[i])
 			usage->wait_max[i] = 0;
 	}
