@@ -78,6 +78,32 @@ in_span() { # KIND|KIND... FILE
 		select(.time > $span[0] + 100000000 and .time <= $span[1] - 100000000)) as $each ({}; .[$each.record] += 1)'
 }
 
+# What does not depend on the machine: the program does the same each time, with the same samples.
+figures() { # FILE
+	ask '[.exit_status, .gc.minor.count, .gc.promoted_bytes, .alloc.samples, .alloc.bytes.estimate,
+		(.threads | length), ([.alloc.types[] | [.name, .samples]] | sort),
+		([.syscalls[] | select(.name | IN("getppid", "nanosleep", "openat", "read", "write")) |
+			[.name, .count, .errors]] | sort)] | tojson' "$1"
+}
+
+@test "one file, files of a second, and all that --keep has: the same figures" {
+	need_root
+	export GCPROF_SEED=1
+	for how in '-o whole.data' '--rotate 1s' '--keep 1h -o kept.data'; do
+		# shellcheck disable=SC2086 # several words
+		record --max-overhead off -R 64K --off-cpu --faults $how -- "$WORKLOADS/known"
+	done
+	files=(gcprof-0*.data)
+	[ "${#files[@]}" -ge 2 ]
+	"$GCPROF" merge "${files[@]}"
+	for file in merged kept-0001; do
+		same "$file" "$(figures $file.data)" "$(figures whole.data)"
+	done
+	for figure in '[.syscalls[].count] | add' '[.threads[].off_cpu_ns] | add' .faults.minor .alloc.samples; do
+		adds_up "$figure" merged.data "${files[@]}"
+	done
+}
+
 @test "merged files of --rotate agree with a recorder that does not rotate" {
 	need_root
 	"$WORKLOADS/churn" --threads 2 --seconds 60 >out 3>&- &
