@@ -18,6 +18,7 @@
 
 #include "ceiling.h"
 #include "fate.h"
+#include "fate_report.h"
 #include "probe.h"
 
 #define FATES_PART    100        /* 1 / FATES_PART of the process's CPU time may be spent here */
@@ -80,46 +81,6 @@ static __always_inline void fates_follow(const struct probe_firing *firing,
 	event->number = fates_add(table, place_value_of(event, firing->place->object),
 				  (uint32_t)place_value_of(event, firing->place->class), &replaced);
 	event->replaced = replaced;
-}
-
-/* --- reports ------------------------------------------------------------------------------ */
-
-static __always_inline int fates_flush(struct scratch *scratch)
-{
-	struct event_fate *event = (struct event_fate *)scratch->data;
-	uint64_t count = opaque(event->count), size;
-
-	event->count = 0;
-	if (!count || count > GCPROF_FATE_MAX)
-		return 0;
-	size = sizeof(*event) + count * sizeof(event->entries[0]);
-	event->header.size = size;
-	event->count = count;
-	if (!ceiling_share(&ring_alloc, event->header.process, size, event->header.time))
-		loss_add(LOSS_ALLOC_SHARE, count);
-	else if (bpf_ringbuf_output(&ring_alloc, event, size, emit_wakeup(&ring_alloc)))
-		loss_add(LOSS_ALLOC_RING, count);
-	event->count = 0;
-	return 0;
-}
-
-static __always_inline void fates_report(struct scratch *scratch, const struct fate_object *object,
-					 uint32_t outcome)
-{
-	struct event_fate *event = (struct event_fate *)scratch->data;
-	struct gcprof_fate *entry;
-	uint64_t at = opaque(event->count);
-
-	if (at >= GCPROF_FATE_MAX)
-		return;
-	entry = &event->entries[at];
-	entry->sample = object->number;
-	entry->age = 0;
-	entry->outcome = outcome;
-	entry->collections = object->survived;
-	event->count = at + 1;
-	if (at + 1 == GCPROF_FATE_MAX)
-		fates_flush(scratch);
 }
 
 /* --- all objects -------------------------------------------------------------------------- */
@@ -236,6 +197,17 @@ static __always_inline void fates_spent(struct fate_table *table, const struct p
 	}
 	table->spent_ns = 0;
 	table->ran = ran;
+}
+
+/* Must outcomes be read at this place? Several places are at the same address, where each
+ * collection comes several times. */
+static __always_inline bool fates_wanted(const struct probe_firing *firing)
+{
+	const struct fate_table *table = fates_of(firing->state);
+	uint32_t mode = firing->place->fates.mode;
+
+	return table && !table->closed &&
+	       (!table->known || mode == FATES_MIXED || mode == FATES_FREED);
 }
 
 /* Global, as above. Bits of `failed`: arguments that could not be read. */

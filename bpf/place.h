@@ -77,7 +77,10 @@ __noinline int place_read(struct place_room *room, const struct probe_place *pla
 		const struct probe_argument *argument = &place->arguments[i];
 		uint64_t value;
 
-		if (i >= place->count)
+		/* Of a place for outcomes, the first two say whether it counts. */
+		if (i >= place->count ||
+		    (i == FATE_CLASS && (place->flags & PLACE_FATES) &&
+		     room->event.values[FATE_IS] != room->event.values[FATE_WANTED]))
 			break;
 		room->registers.bad = 0;
 		value = probe_steps(argument, probe_operand(argument, &room->registers), room);
@@ -191,7 +194,8 @@ static __always_inline int place_fired(const struct probe_firing *firing)
 	struct scratch *scratch;
 	struct event_place *event;
 
-	if (is_paused() && !(flags & PLACE_COLLECTOR))
+	if ((is_paused() && !(flags & PLACE_COLLECTOR)) ||
+	    ((flags & PLACE_FATES) && !fates_wanted(firing)))
 		return 0;
 	scratch = probe_scratch();
 	if (!scratch)
