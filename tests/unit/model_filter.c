@@ -196,19 +196,19 @@ TEST(terms_select_matching_events)
 	struct synthetic synthetic;
 
 	write_profile(&synthetic);
-	/* The pause of 2000 ns has only a fixed part, which is split 100 to 300. */
+	/* Half of the only pause, of 2000 ns, is fixed, and split 100 to 300; half is copying, of
+	 * f's. */
 	expect(&synthetic, "time=..", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
-	expect(&synthetic, "function=f", (struct counts){3, 1, 0, 0, 100, 500, 100});
-	expect(&synthetic, "function!=f", (struct counts){2, 1, 1001, 1, 300, 1500, 0});
-	expect(&synthetic, "module=libg.so", (struct counts){2, 1, 0, 0, 300, 1500, 0});
-	expect(&synthetic, "module=/lib/*", (struct counts){2, 1, 0, 0, 300, 1500, 0});
-	expect(&synthetic, "type=B", (struct counts){0, 1, 0, 0, 300, 1500, 0});
-	expect(&synthetic, "thread=one", (struct counts){3, 1, 0, 1, 100, 500, 100});
-	expect(&synthetic, "thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
+	expect(&synthetic, "function=f", (struct counts){3, 1, 0, 0, 100, 1250, 100});
+	expect(&synthetic, "function!=f", (struct counts){2, 1, 1001, 1, 300, 750, 0});
+	expect(&synthetic, "module=libg.so", (struct counts){2, 1, 0, 0, 300, 750, 0});
+	expect(&synthetic, "module=/lib/*", (struct counts){2, 1, 0, 0, 300, 750, 0});
+	expect(&synthetic, "type=B", (struct counts){0, 1, 0, 0, 300, 750, 0});
+	expect(&synthetic, "thread=one", (struct counts){3, 1, 0, 1, 100, 1250, 100});
+	expect(&synthetic, "thread=101", (struct counts){2, 1, 1001, 0, 300, 750, 0});
 	expect(&synthetic, "process=100", (struct counts){5, 2, 1001, 1, 400, 2000, 100});
-	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 1001, 0, 300, 1500, 0});
-	expect(&synthetic, "process=one:* thread=101",
-	       (struct counts){2, 1, 1001, 0, 300, 1500, 0});
+	expect(&synthetic, "process=one thread=101", (struct counts){2, 1, 1001, 0, 300, 750, 0});
+	expect(&synthetic, "process=one:* thread=101", (struct counts){2, 1, 1001, 0, 300, 750, 0});
 	expect(&synthetic, "process!=one", (struct counts){0});
 	expect(&synthetic, "phase=minor", (struct counts){1, 0, 1000, 1, 0, 0, 0});
 	expect(&synthetic, "phase=gc", (struct counts){1, 0, 1000, 1, 0, 0, 0});
@@ -219,7 +219,7 @@ TEST(terms_select_matching_events)
 	expect(&synthetic, "during=syscall:write", (struct counts){0, 0, 1, 0, 0, 0, 0});
 	/* Times start at 1000, so this is 2000 to 4000. */
 	expect(&synthetic, "time=1us..3us", (struct counts){2, 2, 0, 0, 400, 2000, 100});
-	expect(&synthetic, "time=1us..3us thread=one", (struct counts){1, 1, 0, 0, 100, 500, 100});
+	expect(&synthetic, "time=1us..3us thread=one", (struct counts){1, 1, 0, 0, 100, 1250, 100});
 	expect(&synthetic, "function=nothing", (struct counts){0});
 	synthetic_free(&synthetic);
 }

@@ -20,7 +20,7 @@
 
 #define SLOWER_MAX 16.0 /* maximum slowdown by tracing; beyond it the figures are wrong */
 /* Relative uncertainty of the cost of tracing a call. */
-#define COST_UNCERTAINTY 0.25
+#define COST_UNCERTAINTY 0.35
 /*
  * Tracing evicts the program from the caches, which takes this share of its own time; less where so
  * little passes between two calls, ns, that it has little there, and at most a multiple of the cost
@@ -32,6 +32,7 @@
 /* How much of the share of tracing in earlier windows counts beside that in the latest: the ratio
  * of two noisy figures of one window is too high on average. */
 #define REMEMBERED 0.75
+#define DENSITIES  4 /* of windows, by the share of tracing: others say nothing about this one */
 /* A call that takes as long on average, ns, waits: wall time is the better scale. */
 #define WAITING_NS 1e5
 /* ns of CPU time in windows. With less, a process is counted with its next window. */
@@ -70,11 +71,16 @@ struct window_total {
 	struct window_total *next; /* same process */
 };
 
+/* CPU time of a process in recent windows, and its part without tracing. */
+struct recent {
+	double cpu, own;
+};
+
 struct window_process {
-	uint64_t traced;           /* CPU time in windows so far, ns */
-	double cpu, gap;           /* since the last sample: CPU time in windows, and in gaps */
-	double recent, recent_own; /* CPU time in recent windows, and its part without tracing */
-	double pooled;             /* CPU time in gaps while it was in the pool */
+	uint64_t traced; /* CPU time in windows so far, ns */
+	double cpu, gap; /* since the last sample: CPU time in windows, and in gaps */
+	struct recent recent[DENSITIES];
+	double pooled; /* CPU time in gaps while it was in the pool */
 	/* Wall time of the recording's windows and gaps up to the last sample, and of windows that
 	 * count again. */
 	double wall_traced, wall_gaps, wall_kept;
@@ -289,14 +295,18 @@ static void close_process(struct window_set *windows, struct window_process *pro
 {
 	double kept = process->cpu < CPU_MIN ? 1 : KEPT, calls = 0, own, tracing, caches, unsure;
 	double wall = wall_scale(windows, process, kept);
+	struct recent *recent;
+	int dense;
 
 	for (struct window_total *total = process->totals; total; total = total->next)
 		calls += total->fresh[CALL_COUNT];
 	tracing = calls * windows->call_ns;
-	process->recent = REMEMBERED * process->recent + process->cpu;
-	process->recent_own = REMEMBERED * process->recent_own +
-			      fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
-	own = process->recent > 0 ? process->cpu * process->recent_own / process->recent : 0;
+	dense = process->cpu > 0 ? (int)fmin(tracing / process->cpu * DENSITIES, DENSITIES - 1) : 0;
+	recent = &process->recent[dense];
+	recent->cpu = REMEMBERED * recent->cpu + process->cpu;
+	recent->own =
+		REMEMBERED * recent->own + fmax(process->cpu - tracing, process->cpu / SLOWER_MAX);
+	own = recent->cpu > 0 ? process->cpu * recent->own / recent->cpu : 0;
 	caches = calls > 0 ? CACHE_SHARE * own * fmin(own / calls / CACHE_NS, 1) : 0;
 	caches = fmin(caches, CACHE_TIMES_MAX * tracing);
 	own = fmax(own - caches, 1);
