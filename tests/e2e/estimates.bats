@@ -44,7 +44,7 @@ is_near() { # BLOCKS
 		"$(jq .syscall_traced_ns estimate.json)"
 	"$GCPROF" report >text
 	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* ~ marks estimates'
-	grep -qE '^ +~[0-9.]+ [kM]? .* write$' text
+	grep -qE '^ +(~|≥ )[0-9.]+ [kM]? .* write$' text
 	"$GCPROF" info | grep -q 'system calls traced for .* their totals are estimates'
 	# One of each is exact where all were traced.
 	record --max-overhead off -F 0 -o all.data -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
