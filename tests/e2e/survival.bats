@@ -40,8 +40,8 @@ none_dead() {
 	"$GCPROF" query "SELECT count(fate), total(survived) FROM samples
 		JOIN types ON types.id = type WHERE name = 'Lives\$Gone'" | tail -n 1 >gone
 	cat stays gone
-	awk '$1 > 100 && $2 == 0 && $3 == 0 {right = 1} END {exit !right}' stays
-	awk '$1 > 100 && $2 < 0.01 * $1 {right = 1} END {exit !right}' gone
+	awk '$1 > 30 && $2 == 0 && $3 == 0 {right = 1} END {exit !right}' stays
+	awk '$1 > 30 && $2 < 0.01 * $1 {right = 1} END {exit !right}' gone
 }
 
 @test "of each class survives what is kept: Serial" {
@@ -104,7 +104,7 @@ none_dead() {
 
 @test "of collections that are not understood nothing is known" {
 	record -F 0 -R 8K -- java -XX:+UseZGC -Xmx192m -cp "$PROGRAMS" Lives 3000
-	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 100 and .fates == 0] == [true]'
+	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 30 and .fates == 0] == [true]'
 	holds '[.alloc.types[] | .died_old_bytes] | add == 0'
 }
 
