@@ -65,13 +65,16 @@ static int restore_range(const struct restore_request *request, int memory, uint
 
 static int restore_all(const struct restore_request *request, int pidfd)
 {
-	char path[32], *line = NULL;
+	char path[64], *line = NULL;
 	uint64_t start, end, inode;
-	int memory, restored = 0, maps = proc_file_open(proc_shown_by(request->pid), "maps");
+	uint32_t thread = proc_shown_by(request->pid);
+	int memory, restored = 0, maps = proc_file_open(thread, "maps");
 	FILE *file = maps < 0 ? NULL : fdopen(maps, "r");
 	size_t size = 0;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", proc_shown_by(request->pid));
+	/* As a thread of the process: its number alone may be another program's by now. */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/mem", request->pid,
+		 thread);
 	memory = open(path, O_RDWR | O_CLOEXEC);
 	if (!proc_is_alive(pidfd)) {
 		close(memory);
