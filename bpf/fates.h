@@ -172,7 +172,7 @@ __noinline int fates_turn(struct fate_table *table, struct scratch *scratch)
 	table->stale = 0;
 	table->marked = mode == FATES_MARKED;
 	/* After marking, objects are still to be moved. Where regions are freed, that is known of a
-	 * collection only if it is told apart from others. */
+	 * collection only if its place is of no other collection. */
 	table->known |= mode != FATES_MARKED && (mode != FATES_FREED || table->values[FATE_WANTED]);
 	return 0;
 }

@@ -122,7 +122,7 @@ static inline struct unwind_rule rig_rule_at(const struct rig *rig, uint32_t fir
 	return rule;
 }
 
-/* Which table a process has, the first if there are several; 0: none that can be looked at. */
+/* Which table a process has, the first if there are several; 0: it has none. */
 static inline uint32_t rig_table(const struct rig *rig, uint32_t pid, struct unwind_table *table)
 {
 	struct unwind_of of;

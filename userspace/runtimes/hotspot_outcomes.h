@@ -41,7 +41,7 @@
  * Outcomes of sampled objects. Until mutators run again the old copies stay as they are, but for
  * their headers: the two lowest bits are 1 in one that says where the new copy is. A young
  * collection is over at the first report on a part of the heap after it: gc__end may come only
- * after a full one in the same pause. Managers are told apart by the first 4 letters of their
+ * after a full one in the same pause. Managers differ in the first 4 letters of their
  * names.
  */
 #define FORWARDED           .header_mask = 3, .header_value = 3, .target_mask = ~UINT64_C(7)

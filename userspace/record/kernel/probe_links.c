@@ -16,7 +16,7 @@ struct probe_links {
 	uint32_t used, search;   /* where a free one is searched next */
 	struct map *of;          /* process to its first link, plus one */
 	struct map *users;       /* to the number of their links */
-	volatile uint16_t *held; /* by file; NULL: nobody counts */
+	volatile uint16_t *held; /* by file; NULL: they are not counted */
 	size_t queue_from, queued, n_ending;
 	uint32_t queue[PROBE_LINKS_MAX];  /* those that wait, a circular buffer */
 	uint32_t ending[PROBE_LINKS_MAX]; /* to be removed */
