@@ -44,10 +44,11 @@ is_near() { # BLOCKS
 		"$(jq .syscall_traced_ns estimate.json)"
 	"$GCPROF" report >text
 	tr -s ' \n' ' ' <text | grep -q 'System calls were traced for .* ~ marks estimates'
-	grep -qE '^ +(~|≥ )[0-9.]+ [kM]? .* write$' text
+	grep -qE '^ +(~|≥ )[0-9.,]+ ?[kM]? .* write$' text
 	# Each of its characters has a form in ASCII.
 	LC_ALL=C "$GCPROF" report >ascii
-	! LC_ALL=C grep -P '[^\x00-\x7f]|\\u\{' ascii
+	run grep -F '\u{' ascii
+	same 'characters without a form' "$output" ''
 	"$GCPROF" info | grep -q 'system calls traced for .* their totals are estimates'
 	# One of each is exact where all were traced.
 	record --max-overhead off -F 0 -o all.data -- dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
