@@ -11,6 +11,7 @@
 
 #include "emit.h"
 #include "filter.h"
+#include "shares.h"
 
 extern uint64_t traced_ns;
 
@@ -55,12 +56,29 @@ static __always_inline void cpu_begin(struct task_struct *task, struct task_stat
 		state->cpu_ns = cpu_time(task, bpf_ktime_get_ns());
 }
 
+/* Of call_cpus: entries of ended processes stay until the recorder has read and removed them. */
+volatile struct shares cpu_shares = {0};
+
+/* A process's entry, created on first use. A process that has no entry in `processes` is one of a
+ * user who has too many. */
+static __always_inline struct call_cpu *cpu_of(uint32_t process)
+{
+	struct call_cpu *cpu = bpf_map_lookup_elem(&call_cpus, &process);
+	const struct process_state *of = cpu ? NULL : bpf_map_lookup_elem(&processes, &process);
+	struct call_cpu zero = {};
+
+	if (!of || !share_take(&cpu_shares, of->owner, config.processes))
+		return cpu;
+	zero.owner = of->owner;
+	if (bpf_map_update_elem(&call_cpus, &process, &zero, BPF_NOEXIST))
+		share_return(&cpu_shares, zero.owner);
+	return bpf_map_lookup_elem(&call_cpus, &process);
+}
+
 /* Adds the thread's CPU time since the last call to its process. */
 static __always_inline void cpu_add(struct task_struct *task, struct task_state *state,
 				    uint64_t now)
 {
-	const struct call_cpu zero = {};
-	uint32_t process = state->process;
 	struct call_cpu *cpu;
 	bool traced = calls_traced(calls_epoch);
 	uint64_t ns, before;
@@ -75,12 +93,7 @@ static __always_inline void cpu_add(struct task_struct *task, struct task_state 
 		return;
 	if (traced)
 		__sync_fetch_and_add(&traced_ns, ns - before);
-	cpu = bpf_map_lookup_elem(&call_cpus, &process);
-	/* A process that has no entry there is one of a user who has too many. */
-	if (!cpu && bpf_map_lookup_elem(&processes, &process)) {
-		bpf_map_update_elem(&call_cpus, &process, &zero, BPF_NOEXIST);
-		cpu = bpf_map_lookup_elem(&call_cpus, &process);
-	}
+	cpu = cpu_of(state->process);
 	if (cpu)
 		__sync_fetch_and_add(traced ? &cpu->traced_ns : &cpu->untraced_ns, ns - before);
 }

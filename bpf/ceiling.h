@@ -4,6 +4,7 @@
 #define GCPROF_CEILING_H
 
 #include "emit.h"
+#include "shares.h"
 
 #define CEILING_BURST_NS     134217728 /* the longest credit of a CPU */
 #define CEILING_HALVINGS_MAX 24
@@ -45,7 +46,7 @@ struct {
  * CPU. Global: the verifier checks it once. */
 __noinline int ceiling_user_share(uint64_t ring_bytes, uint64_t bytes, uint64_t now)
 {
-	uint32_t user = bpf_get_current_uid_gid();
+	uint32_t user = user_payer(bpf_get_current_uid_gid());
 	uint64_t *next = bpf_map_lookup_elem(&user_shares, &user);
 
 	if (!next) {

@@ -44,6 +44,7 @@ struct bpf_config {
 	uint32_t viewer;           /* the user who gets the profile; 0: root: viewer.h */
 	uint32_t shut_out;         /* 1: /proc hides other users' commands from the viewer */
 	uint32_t timers;           /* 1: record timer ticks and CPU time */
+	uint32_t signals_all;      /* 1: the recorder may signal other users' programs */
 };
 
 /* Calls that the recorder patches before loading: see preempt.h. */
@@ -66,10 +67,13 @@ enum task_flag {
 
 /* The waits of a thread: the current one, and exact totals. */
 struct task_waits {
-	uint64_t since;  /* when it left its CPU, ns; 0: it is on a CPU */
-	uint64_t ended;  /* end of a wait that is still to be reported; 0: none */
-	uint64_t length; /* of that wait, ns */
-	uint64_t queued; /* its run delay when the last wait began, ns */
+	uint64_t since;    /* when it left its CPU, ns; 0: it is on a CPU */
+	uint64_t ended;    /* end of a wait that is still to be reported; 0: none */
+	uint64_t length;   /* of that wait, ns */
+	uint64_t queued;   /* its run delay when the last wait began, ns */
+	uint64_t woken;    /* when it was woken, ns; 0: not yet, or it was preempted */
+	uint64_t ready;    /* runnable at the end of the last wait, ns; 0: unknown */
+	uint64_t switches; /* how often it had left a CPU then */
 	uint32_t reason;
 	uint32_t number; /* of the system call */
 	uint32_t flags;  /* enum wait_flag */
@@ -174,13 +178,11 @@ struct process_state {
 	uint32_t turn;    /* entry of `open` that is overwritten next if none is free */
 	uint64_t pauses;  /* collections in progress and collection time, see pauses.h */
 	struct collection open[COLLECTING_MAX];
-	uint64_t mapped;  /* when code was last mapped, ns: its rows may still be missing */
-	uint64_t program; /* since when its program runs, as far as known, ns */
-	uint64_t titled;  /* when its title was last read, ns */
-	uint64_t share;   /* of the allocation ring: used up to this time, ns; ceiling.h */
-	uint64_t replaced, replaced_end; /* what the program mapped over probed code; 0: nothing */
-	uint32_t stops;                  /* how often it was stopped for that */
-	uint32_t owner;                  /* share_owner() of its user */
+	uint64_t mapped;          /* when code was last mapped, ns: its rows may still be missing */
+	uint64_t program;         /* since when its program runs, as far as known, ns */
+	uint64_t titled;          /* when its title was last read, ns */
+	uint64_t share;           /* of the allocation ring: used up to this time, ns; ceiling.h */
+	uint32_t owner, reserved; /* share_owner() of its user */
 	uint64_t ran; /* CPU time that was reported while any process had a struct fate_table, ns */
 };
 
@@ -270,16 +272,6 @@ struct probe_place {
 #define PROVIDERS_MAX 255 /* files with probes; later ones share numbers with earlier ones */
 
 /* Fibers are threads that a runtime schedules on system threads, like goroutines. */
-#define PROBED_RANGES 4
-
-/* Code of a process that has breakpoints, in the map `probed_text`. */
-struct probed_text {
-	uint32_t count;   /* of ranges; 0: unknown, it may be anywhere */
-	uint32_t handled; /* stops of the process, see struct process_state */
-	uint64_t latest;  /* of the mappings that these are */
-	uint64_t start[PROBED_RANGES], end[PROBED_RANGES];
-};
-
 #define FIBER_STEPS 4 /* pointers to follow to a fiber's id */
 
 /* How to find the id of the current fiber, by process, in the map `fiber_paths`. */

@@ -4,6 +4,8 @@
 #define GCPROF_BPF_FATE_H
 
 #include "filter.h"
+#include "ceiling.h"
+#include "emit.h"
 
 /* What becomes of a followed object, beside its enum gcprof_outcome; 0: nothing is reported. */
 enum fate_turn {
@@ -153,6 +155,47 @@ static __always_inline uint32_t fate_of(const struct fate_table *table, struct f
 	if (bad || (copied && !fate_is_same(table, object)))
 		return FATE_LOST;
 	return copied ? fate_lives(object, 1) | FATE_STAYS : fate_remains(table, object);
+}
+
+/* --- reports, many in one record --- */
+
+/* Emits the entries so far; the event stays in the scratch. */
+static __always_inline int fates_flush(struct scratch *scratch)
+{
+	struct event_fate *event = (struct event_fate *)scratch->data;
+	uint64_t count = opaque(event->count), size;
+
+	event->count = 0;
+	if (!count || count > GCPROF_FATE_MAX)
+		return 0;
+	size = sizeof(*event) + count * sizeof(event->entries[0]);
+	event->header.size = size;
+	event->count = count;
+	if (!ceiling_share(&ring_alloc, event->header.process, size, event->header.time))
+		loss_add(LOSS_ALLOC_SHARE, count);
+	else if (bpf_ringbuf_output(&ring_alloc, event, size, emit_wakeup(&ring_alloc)))
+		loss_add(LOSS_ALLOC_RING, count);
+	event->count = 0;
+	return 0;
+}
+
+static __always_inline void fates_report(struct scratch *scratch, const struct fate_object *object,
+					 uint32_t outcome)
+{
+	struct event_fate *event = (struct event_fate *)scratch->data;
+	struct gcprof_fate *entry;
+	uint64_t at = opaque(event->count);
+
+	if (at >= GCPROF_FATE_MAX)
+		return;
+	entry = &event->entries[at];
+	entry->sample = object->number;
+	entry->age = 0;
+	entry->outcome = outcome;
+	entry->collections = object->survived;
+	event->count = at + 1;
+	if (at + 1 == GCPROF_FATE_MAX)
+		fates_flush(scratch);
 }
 
 #endif

@@ -18,7 +18,6 @@
 
 #include "ceiling.h"
 #include "fate.h"
-#include "fate_report.h"
 #include "probe.h"
 
 #define FATES_PART    100        /* 1 / FATES_PART of the process's CPU time may be spent here */

@@ -10,7 +10,6 @@
  */
 #include "ceiling.h"
 #include "cost.h"
-#include "cycle_probes.h"
 #include "preempt.h"
 #include "place.h"
 #include "sample_probes.h"

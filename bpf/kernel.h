@@ -150,6 +150,23 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;     /* with scheduler groups only */
 };
 
+struct files_struct {
+	void *fdt;
+};
+
+struct file {
+	void *private_data;
+	void *f_inode;
+};
+
+struct sock {
+	uint32_t sk_max_ack_backlog;
+};
+
+struct unix_sock {
+	void *addr; /* NULL: it has none */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	uint32_t __state;
@@ -166,6 +183,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	struct cred *real_cred;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -207,11 +225,13 @@ static __always_inline uint64_t rss_bytes(void)
 /* Registers for a stack walk, in the order of struct event_copy. */
 struct user_regs {
 	uint64_t ax, dx, cx, bx, si, di, bp, sp, r8, r9, r10, r11, r12, r13, r14, r15, ip;
+	uint64_t narrow; /* 1: in 32-bit code */
 };
 
 #ifdef __TARGET_ARCH_x86
 
 #define TS_COMPAT          0x2 /* thread_info.status: in a 32-bit call */
+#define USER32_CS          0x23
 #define CALL_EXECVE        59
 #define CALL_EXECVEAT      322
 #define CALL_MMAP          9
@@ -233,6 +253,7 @@ static __always_inline bool regs_user_mode(const struct pt_regs *regs)
 static __always_inline void regs_user(const struct pt_regs *regs, struct user_regs *out)
 {
 	out->ip = regs->rip;
+	out->narrow = regs->cs == USER32_CS;
 	out->sp = regs->rsp;
 	out->bp = regs->rbp;
 	out->bx = regs->rbx;

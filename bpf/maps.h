@@ -7,6 +7,7 @@
 #include "config.h"
 #include "events.h"
 #include "fate_maps.h"
+#include "process_table.h"
 #include "walk_read.h"
 #include "walk_managed.h"
 #include "walk_rows.h"
@@ -49,7 +50,7 @@ volatile uint32_t processes_moved = 0;
 
 /* The recorder's pid namespace: address and depth. */
 uint64_t recorder_namespace = 0;
-uint32_t recorder_level = 0;
+uint32_t recorder_level = 0, recorder_user = 0;
 
 /* 1 once any process began a collection; until then system calls skip the lookup. */
 volatile uint32_t collections_seen = 0;
@@ -72,13 +73,7 @@ struct {
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_CHOSEN);
-	__type(key, uint32_t);
-	__type(value, struct process_state);
-} processes SEC(".maps");
+PROCESS_TABLE(processes, struct process_state);
 
 /* 1 once any process has a runtime with fibers; until then there is no lookup. */
 volatile uint32_t fibers_known = 0;
@@ -86,13 +81,7 @@ volatile uint32_t fibers_known = 0;
 volatile uint32_t locks_known = 0; /* 1 once the lock of any interpreter is known */
 
 /* How to find the current fiber, by process; the recorder removes ended processes. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_CHOSEN);
-	__type(key, uint32_t);
-	__type(value, struct fiber_path);
-} fiber_paths SEC(".maps");
+PROCESS_TABLE(fiber_paths, struct fiber_path);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -110,13 +99,7 @@ struct {
 } syscall_totals SEC(".maps");
 
 /* By process; the recorder removes ended processes. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_CHOSEN);
-	__type(key, uint32_t);
-	__type(value, struct call_cpu);
-} call_cpus SEC(".maps");
+PROCESS_TABLE(call_cpus, struct call_cpu);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -9,8 +9,12 @@
 #include "preempt.h"
 #include "syscall.h"
 #include "task.h"
+#include "text.h"
 #include "title.h"
 #include "wait.h"
+
+#define CLONE_VM    0x100
+#define CLONE_VFORK 0x4000
 
 /* A forked process is a copy, so its parent's table is valid for it. */
 static __always_inline void process_share_rows(uint32_t parent, uint32_t child)
@@ -66,7 +70,8 @@ static __always_inline void process_emit_fork(const struct task_state *parent,
 }
 
 static __always_inline void process_follow(const struct task_state *parent,
-					   struct task_struct *maker, struct task_struct *child)
+					   struct task_struct *maker, struct task_struct *child,
+					   uint64_t flags)
 {
 	bool thread = child->tgid == maker->tgid;
 	struct task_state *state =
@@ -98,26 +103,30 @@ static __always_inline void process_follow(const struct task_state *parent,
 		state->waits.since = bpf_ktime_get_ns();
 		state->waits.reason = WAIT_PREEMPTED;
 	}
-	process_emit_fork(parent, child, state, thread ? FORK_THREAD : FORK_PROCESS);
+	process_emit_fork(parent, child, state,
+			  thread                                           ? FORK_THREAD
+			  : (flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM ? FORK_SHARING
+									   : FORK_PROCESS);
 	*(volatile uint32_t *)&state->flags = TASK_ACTIVE;
 }
 
-static __always_inline void process_forks(struct task_struct *parent, struct task_struct *child)
+static __always_inline void process_forks(struct task_struct *parent, struct task_struct *child,
+					  uint64_t flags)
 {
 	struct task_state *state = filter_active();
 
 	if (!state)
 		return;
 	if (config.follow_children || child->tgid == parent->tgid)
-		process_follow(state, parent, child);
+		process_follow(state, parent, child, flags);
 }
 
 /* sched_process_fork is silent about threads that the kernel makes for a process: io_uring's and
  * vhost's workers. */
 SEC("tp_btf/task_newtask")
-int BPF_PROG(process_fork, struct task_struct *child)
+int BPF_PROG(process_fork, struct task_struct *child, unsigned long flags)
 {
-	return PREEMPT_OFF(process_forks(bpf_get_current_task_btf(), child));
+	return PREEMPT_OFF(process_forks(bpf_get_current_task_btf(), child, flags));
 }
 
 static __always_inline void process_emit_comm(const struct task_state *state, uint64_t now,
@@ -143,17 +152,19 @@ static __always_inline void process_new_image(struct task_state *state, uint64_t
 
 	state->anchor = state->whole = 0;
 	state->image = state->renamed ? state->renamed : now;
+	if (texts_known)
+		bpf_map_delete_elem(&stopped_texts, &state->process);
 	if (!process)
 		return;
 	process->mapped = now;
 	process->program = state->image;
-	process->replaced = process->replaced_end = 0;
 	process_gc_leave(state->process, 0, now);
 }
 
 static __always_inline void process_emit_exec(const struct task_state *state, int old_tid,
 					      const struct linux_binprm *binary, uint64_t now)
 {
+	uint32_t user = task_user(bpf_get_current_task_btf());
 	struct scratch *scratch;
 	struct event_exec *event;
 	int bytes;
@@ -172,10 +183,10 @@ static __always_inline void process_emit_exec(const struct task_state *state, in
 			? 0
 			: scratch_string(scratch, binary->filename, 0);
 	event->name_size = bytes < 0 ? 0 : bytes;
-	event->user = task_user(bpf_get_current_task_btf());
+	event->user = user;
 	event->reserved = 0;
 	scratch_emit(scratch, &ring_process, LOSS_PROCESS_RING);
-	title_emit(state, now);
+	title_emit(state, user, now);
 }
 
 /*

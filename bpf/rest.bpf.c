@@ -16,7 +16,7 @@ static __always_inline void rest_wait(struct task_struct *task, struct task_stat
 {
 	struct task_waits *wait = &state->waits;
 
-	if (wait_is_known(wait)) {
+	if (wait_is_known(task, wait)) {
 		wait_over(wait, now);
 		if (wait->ended)
 			place_take(task, wait->length);

@@ -53,7 +53,7 @@ enum ruby_item {
 #define RUBY_FORM_BIT     0x2000
 #define RUBY_LENGTH_SHIFT 14 /* of a string's characters in itself: 5 bits */
 
-/* Index of line entries; see userspace/runtimes/ruby_lines.h. */
+/* Index of line entries; see userspace/runtimes/ruby/lines.h. */
 #define RUBY_INDEX_FIRST 54
 #define RUBY_INDEX_BLOCK 512
 #define RUBY_FIRST_BYTES 48

@@ -6,6 +6,9 @@
 
 #define TASK_STOPPED_OR_TRACED (4 | 8) /* in task_struct.__state, in all versions */
 
+volatile uint64_t waits_opened = 0;
+volatile uint32_t waits_gaps = 0;
+
 static __always_inline uint32_t wait_reason(bool preempted, bool in_call, uint32_t task_state)
 {
 	if (preempted || !task_state)
@@ -43,10 +46,15 @@ static __always_inline void wait_begins(struct task_struct *task, struct task_st
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 	struct task_waits *wait = &state->waits;
 	int64_t number = call_kind(state, regs, call_number(regs));
+	uint64_t queued = task_queued(task);
 
 	if (wait->ended)
 		wait_report(state, wait_regs(wait, regs), now);
-	wait->queued = task_queued(task);
+	/* What was no run delay is not reported. */
+	state->queued += queued - wait->queued - wait_queued(wait, queued);
+	wait->queued = queued;
+	wait->woken = wait->ready = 0;
+	wait->switches = wait_switches(task); /* this one included */
 	wait->waker = 0;
 	wait->reason = wait_reason(preempted, number >= 0, task_state);
 	wait->number = number;
@@ -77,7 +85,7 @@ static __always_inline void threads_switch(bool preempted, struct task_struct *f
 		return;
 	now = bpf_ktime_get_ns();
 	state = bpf_task_storage_get(&tasks, to, NULL, 0);
-	if (state && (state->flags & TASK_ACTIVE) && wait_is_known(&state->waits)) {
+	if (state && (state->flags & TASK_ACTIVE) && wait_is_known(to, &state->waits)) {
 		wait_over(&state->waits, now);
 		if (state->waits.ended)
 			place_take(to, state->waits.length);

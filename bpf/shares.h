@@ -15,7 +15,28 @@ struct shares {
 	uint32_t of[SHARE_OWNERS];
 };
 
+#define USER_RANGES 64
+
+/* Numbers of users that belong to another one, who can take them in a user namespace and in files
+ * (subuid(5)). */
+struct user_range {
+	uint32_t first, count, owner;
+};
+
 #ifdef __bpf__
+
+/* Set before loading. */
+const volatile struct user_range user_ranges[USER_RANGES];
+const volatile uint32_t n_user_ranges = 0;
+
+/* Who pays for what this user takes. */
+__noinline uint32_t user_payer(uint32_t user)
+{
+	for (uint32_t i = 0; i < USER_RANGES && i < n_user_ranges; i++)
+		if (user - user_ranges[i].first < user_ranges[i].count)
+			return user_ranges[i].owner;
+	return user;
+}
 
 /* The index of a user in struct shares. */
 static __always_inline uint32_t share_owner(uint32_t user)

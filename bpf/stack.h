@@ -201,7 +201,7 @@ static __always_inline void stack_wants_copy(struct scratch *scratch,
 {
 	const struct event_header *header = (const struct event_header *)scratch->data;
 
-	if (!config.copy_bytes)
+	if (!config.copy_bytes || scratch->native.narrow)
 		return;
 	if (!config.copy_always &&
 	    !(scratch->native.guessed &&
@@ -238,13 +238,15 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 	scratch->native.count = scratch->managed.count = 0;
 	scratch->native.quality = scratch->managed.quality = 0;
 	if (config.user_stacks) {
-		if (config.rows)
+		if (config.rows && !regs->narrow)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
 		scratch->java = stack_java_begin(scratch, &rows);
 		scratch->v8_on = stack_v8_begin(scratch, state);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
 		scratch->native.keeps = scratch->v8_on && rows.table;
+		if (regs->narrow)
+			walk_native_narrow(&scratch->native);
 		scratch->native.fiber = id ? fiber : 0;
 		bpf_loop(STACK_DEPTH_MAX, stack_native_step, &loop, 0);
 	}

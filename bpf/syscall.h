@@ -34,7 +34,7 @@ __noinline int syscall_total_create(uint32_t process, uint32_t number)
 {
 	/* Linux 6.1 takes no key that a caller points to. */
 	const struct syscall_key key = {process, number};
-	uint32_t owner = share_owner(bpf_get_current_uid_gid());
+	uint32_t owner = share_owner(user_payer(bpf_get_current_uid_gid()));
 	struct syscall_total *total;
 
 	if (!share_take(&totals_shares, owner, config.whole ? TOTALS_WHOLE : TOTALS_MAX))

@@ -45,6 +45,7 @@ struct syscall_total {
 struct call_cpu {
 	uint64_t untraced_ns; /* while system calls were not traced */
 	uint64_t traced_ns;
+	uint32_t owner, reserved; /* as in struct syscall_total */
 };
 
 /* The bucket of a duration; its lower bound is syscall_bucket_floor(bucket). */

@@ -44,18 +44,19 @@ static __always_inline uint32_t task_proc_id(struct task_struct *task)
 	return (uint64_t)upid.ns == recorder_namespace ? upid.nr : 0;
 }
 
-/* The user who started it, whatever rights its file gave it. */
+/* The user who started it, whatever rights its file gave it, or to whom that user belongs. */
 static __always_inline uint32_t task_user(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, real_cred, uid.val);
+	return user_payer(BPF_CORE_READ(task, real_cred, uid.val));
 }
 
-/* Remembers the recorder's pid namespace; the current thread is the recorder. */
+/* Remembers the recorder's user and pid namespace; the current thread is the recorder. */
 static __always_inline void recorder_remember(void)
 {
 	struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
 	struct upid upid = {};
 
+	recorder_user = (uint32_t)bpf_get_current_uid_gid();
 	if (!pid)
 		return;
 	recorder_level = BPF_CORE_READ(pid, level);
@@ -221,6 +222,7 @@ static __always_inline void task_meet_wait(struct task_struct *task, struct task
 	wait->number = number;
 	wait->flags = number >= 0 ? WAIT_IN_CALL : 0;
 	wait->queued = task_queued(task);
+	wait->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	wait->since = bpf_ktime_get_ns();
 }
 

@@ -13,12 +13,41 @@
 #include "ceiling.h"
 #include "kernel_place.h"
 #include "stack.h"
+#include "wait_file.h"
+
+/*
+ * waits_opened: when waits were last traced again, ns; 0: always. waits_gaps: how often they were
+ * not, in between. The recorder sets both.
+ */
+extern volatile uint64_t waits_opened;
+extern volatile uint32_t waits_gaps;
+
+static __always_inline uint64_t wait_switches(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
+/*
+ * What the run delay has grown by since the last wait began, ns. A thread that sleeps may stay in a
+ * queue for some time (from Linux 6.12 on, SCHED_FEAT(DELAY_DEQUEUE)); if it is moved to another
+ * CPU then, the kernel counts all of its sleep as run delay. So it is no more than the time since
+ * it was woken.
+ */
+static __always_inline uint64_t wait_queued(const struct task_waits *wait, uint64_t run_delay)
+{
+	uint64_t grown = run_delay - wait->queued;
+	/* Since then there may have been other waits, or a pause, which is left out elsewhere. */
+	bool bound = wait->ready && wait->woken >= waits_opened && wait->woken >= resumed;
+
+	return bound && grown > wait->ready ? wait->ready : grown;
+}
 
 /* Does the thread wait, since a known time? What happened to an earlier wait during a pause of the
- * recording is unknown. */
-static __always_inline bool wait_is_known(const struct task_waits *wait)
+ * recording is unknown; while waits were not traced, it went on if the thread got no CPU. */
+static __always_inline bool wait_is_known(struct task_struct *task, const struct task_waits *wait)
 {
-	return wait->since && wait->since >= resumed;
+	return wait->since && wait->since >= resumed &&
+	       (wait->since >= waits_opened || wait->switches == wait_switches(task));
 }
 
 /* Sets the header's ids to those of a thread that is not the current one. */
@@ -43,6 +72,8 @@ static __always_inline void wait_fill(struct event_wait *event, struct task_wait
 	event->waker_process = wait->waker_process;
 	event->held = 0;
 	event->held_ns = 0;
+	event->file = WAIT_NO_FILE;
+	event->reserved = 0;
 	if (reason >= WAIT_REASONS)
 		return;
 	event->held = wait->count[reason] - wait->reported_count[reason] - 1;
@@ -91,7 +122,7 @@ static __always_inline struct scratch *wait_record(struct task_struct *task,
 	event = (struct event_wait *)scratch->data;
 	emit_header(&event->header, EVENT_wait, 0, state, now);
 	wait_fill(event, &state->waits);
-	event->queued = task_queued(task) - state->waits.queued;
+	event->queued = wait_queued(&state->waits, task_queued(task));
 	scratch->size = sizeof(*event);
 	place_put_last(scratch, &event->stack, task);
 	return scratch;
@@ -103,13 +134,23 @@ static __always_inline void wait_emit_bare(struct scratch *scratch)
 	scratch_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 }
 
+static __always_inline uint32_t wait_file(struct task_struct *task, const struct task_waits *wait,
+					  const struct pt_regs *regs, bool current)
+{
+	return wait->reason == WAIT_CALL ? wait_file_of(task, regs, wait->number, current)
+					 : WAIT_NO_FILE;
+}
+
 /* Reports the ended wait of the current thread; `regs` are its user registers or NULL. */
 static __always_inline void wait_report(struct task_state *state, const struct pt_regs *regs,
 					uint64_t now)
 {
-	struct scratch *scratch = wait_record(bpf_get_current_task_btf(), state, now);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *scratch = wait_record(task, state, now);
 
 	if (scratch && regs) {
+		((struct event_wait *)scratch->data)->file =
+			wait_file(task, &state->waits, regs, 1);
 		wait_stack(scratch, regs, state);
 		stack_emit(scratch, &ring_sched, LOSS_SCHED_RING);
 	} else if (scratch) {
@@ -128,6 +169,8 @@ static __always_inline void wait_report_of(struct task_struct *task, struct task
 		wait_header_of((struct event_header *)scratch->data, task);
 		/* The kernel updates it only when the thread gets the CPU. */
 		((struct event_wait *)scratch->data)->queued = 0;
+		((struct event_wait *)scratch->data)->file = wait_file(
+			task, &state->waits, (const struct pt_regs *)bpf_task_pt_regs(task), 0);
 		wait_emit_bare(scratch);
 	}
 	state->waits.ended = 0;
@@ -163,6 +206,8 @@ static __always_inline void wait_over(struct task_waits *wait, uint64_t now)
 
 	wait->length = now > wait->since ? now - wait->since : 0;
 	wait->since = 0;
+	if (wait->woken && reason != WAIT_PREEMPTED)
+		wait->ready = now > wait->woken ? now - wait->woken : 1;
 	if (reason == WAIT_CALL)
 		wait_count_call(wait);
 	if (reason < WAIT_REASONS) {
@@ -188,12 +233,14 @@ static __always_inline void usage_emit(struct task_struct *task, struct task_sta
 	if (!is_paused()) {
 		task_faults(task, &faults);
 		queued = task_queued(task);
+		if (wait_switches(task) == state->waits.switches)
+			queued = state->waits.queued + wait_queued(&state->waits, queued);
 	}
 	emit_header(&event->header, EVENT_usage, sizeof(*event), state, now);
 	wait_header_of(&event->header, task);
 	event->minor_faults = faults.minor - state->faults.minor;
 	event->major_faults = faults.major - state->faults.major;
-	event->flags = (config.waits ? USAGE_WAITS : 0) |
+	event->flags = (config.waits ? USAGE_WAITS : 0) | (waits_gaps ? USAGE_WAITS_PART : 0) |
 		       (bpf_core_field_exists(task->sched_info.run_delay) ? USAGE_QUEUED : 0) |
 		       goes_on;
 	event->queued = queued - state->queued;

@@ -12,6 +12,19 @@ enum wait_reason {
 	WAIT_REASONS
 };
 
+/* The file that a call waits for, by its first argument. Stored in profiles: never reused. */
+enum wait_file {
+	WAIT_NO_FILE,   /* unknown, or the argument is no file */
+	WAIT_DISK_FILE, /* a file, folder or block device */
+	WAIT_PIPE,
+	WAIT_SOCKET,     /* it is not known who opened the connection */
+	WAIT_SERVER,     /* a socket that connected to its peer */
+	WAIT_CLIENT,     /* a socket whose peer connected to it */
+	WAIT_DEVICE,     /* a terminal, for example */
+	WAIT_OTHER_FILE, /* eventfd, timerfd and so on */
+	WAIT_FILES
+};
+
 enum wait_flag {
 	WAIT_IN_CALL = 1,  /* `number` is that of the system call */
 	WAIT_COMPAT = 2,   /* of the 32-bit table */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* wake.bpf.c: finds the thread that ends a wait for a lock. */
+/* wake.bpf.c: when a wait ends, and which thread ends one for a lock. */
 /*
  * Interrupts wake threads too; the current thread then has nothing to do with it. Only futex waits
  * count, and only if the current thread is in a call that ends such waits.
@@ -21,8 +21,10 @@ static __always_inline void thread_woken(struct task_struct *task)
 	const struct pt_regs *regs;
 
 	state = recording ? bpf_task_storage_get(&tasks, task, NULL, 0) : NULL;
-	if (!state || !state->waits.since || state->waits.waker ||
-	    !(state->waits.flags & WAIT_IN_CALL) ||
+	if (!state || !state->waits.since)
+		return;
+	state->waits.woken = bpf_ktime_get_ns();
+	if (state->waits.waker || !(state->waits.flags & WAIT_IN_CALL) ||
 	    (state->waits.number != CALL_FUTEX && state->waits.number != SYSCALL_LOCK))
 		return;
 	if (waker->flags & PF_KTHREAD)

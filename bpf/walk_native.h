@@ -43,6 +43,7 @@ struct walk_native {
 	uint32_t quality;        /* enum stack_quality, user bits */
 	uint32_t guessed;        /* functions without a rule: frame pointer followed, or the end */
 	uint32_t keeps;          /* 1: code without rows is known to keep frame pointers */
+	uint32_t narrow;         /* 1: a 32-bit program, with words of 4 bytes */
 	struct unwind_rule rule; /* of the function, if `cfa` is known */
 };
 
@@ -60,6 +61,14 @@ static inline void walk_native_begin(struct walk_native *walk, uint64_t ip, uint
 	walk->quality = 0;
 	walk->guessed = 0;
 	walk->keeps = 0;
+	walk->narrow = 0;
+}
+
+/* The same in a 32-bit program: where its frame pointers end, the stack may not. */
+static inline void walk_native_narrow(struct walk_native *walk)
+{
+	walk->narrow = walk->keeps = 1;
+	walk->quality = STACK_NARROW;
 }
 
 /* Replaces *value with the word that it points to. */
@@ -209,22 +218,35 @@ static inline int walk_native_by_rule(struct walk_native *walk, struct walk_wind
 	return 1;
 }
 
+/* Frame pointer and return address of the caller, where the frame pointer leads. */
+static inline long walk_native_frame(const struct walk_native *walk, struct walk_window *window,
+				     uint64_t pair[2])
+{
+	if (!walk->narrow)
+		return walk_read(window, pair, 2 * sizeof(*pair), walk->bp);
+	if (walk_read(window, pair, sizeof(*pair), walk->bp))
+		return -1;
+	pair[1] = pair[0] >> 32;
+	pair[0] = (uint32_t)pair[0];
+	return 0;
+}
+
 /* Follows the frame pointer. As walk_native_up(), without the depth limit. */
 static inline int walk_native_by_frame(struct walk_native *walk, struct walk_window *window)
 {
 	uint64_t pair[2] = {0, 0};
-	uint64_t frame = walk->bp;
+	uint64_t frame = walk->bp, word = walk->narrow ? 4 : 8;
 
 	walk->guessed += !walk->keeps;
 	if (!frame)
 		return 0;
-	if (frame < walk->sp || frame % 8 || frame >= WALK_ADDRESS_END ||
-	    walk_read(window, pair, sizeof(pair), frame)) {
+	if (frame < walk->sp || frame % word || frame >= WALK_ADDRESS_END ||
+	    walk_native_frame(walk, window, pair)) {
 		walk->quality |= STACK_USER_END;
 		return 0;
 	}
 	walk->called = 1;
-	walk->sp = frame + sizeof(pair);
+	walk->sp = frame + 2 * word;
 	walk->bp = pair[0];
 	walk->ip = pair[1];
 	return 1;

@@ -4,27 +4,16 @@
 #define GCPROF_WALK_ROWS_H
 
 #include "kernel.h"
+#include "process_table.h"
 #include "hotspot.h"
 #include "interpreters.h"
 #include "unwind_rows.h"
 
 /* The table of a process. The kernel side adds entries on a fork, see process.bpf.c. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_CHOSEN);
-	__type(key, uint32_t);
-	__type(value, struct unwind_of);
-} unwind_of SEC(".maps");
+PROCESS_TABLE(unwind_of, struct unwind_of);
 
 /* The interpreters of a process, likewise. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, PROCESSES_CHOSEN);
-	__type(key, uint32_t);
-	__type(value, struct interpreters);
-} interpreters SEC(".maps");
+PROCESS_TABLE(interpreters, struct interpreters);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
