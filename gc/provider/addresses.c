@@ -9,7 +9,6 @@
  *
  * Memory is mapped, not allocated, since the client may be the allocator.
  */
-#include "addresses.h"
 #include "batch.h"
 #include "data.h"
 #include "system.h"

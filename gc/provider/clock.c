@@ -13,7 +13,6 @@
  * Only bytes of objects count: tails of buffers are skipped, so the samples do not
  * depend on where buffers and collections happen to fall.
  */
-#include "clock.h"
 #include "batch.h"
 #include "control.h"
 #include "data.h"

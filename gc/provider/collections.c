@@ -14,7 +14,6 @@
  *
  * The caller ensures that only one thread of a provider at a time is here.
  */
-#include "collections.h"
 #include "batch.h"
 #include "control.h"
 #include "data.h"

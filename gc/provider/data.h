@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* data.h: the data of a provider and its threads. */
+/* data.h: the data of a provider and its threads, and what its parts do as these begin and end. */
 #ifndef GCPROF_PROVIDER_DATA_H
 #define GCPROF_PROVIDER_DATA_H
 
@@ -87,5 +87,20 @@ static inline const struct gc_anchor *thread_anchor(const struct gcprof_thread *
 {
 	return thread->anchor == &thread->no_frames ? NULL : thread->anchor;
 }
+
+/* Forgets all of them. */
+void addresses_free(struct gcprof_provider *provider);
+
+/* Seeds the thread's random numbers, which differ from those of all other threads. */
+void clock_seed(struct gcprof_thread *thread);
+
+/* Reports the thread; `event` is an enum gcprof_thread_event. */
+void clock_announce(struct gcprof_thread *thread, uint32_t event);
+
+/* In the child of a fork: drops the sums, which belong to the parent. */
+void collections_forked(struct gcprof_provider *provider);
+
+/* Replaces fields of 0 by their defaults and checks all. -EINVAL, with gcprof_error(). */
+int provider_options_check(struct gcprof_options *options);
 
 #endif

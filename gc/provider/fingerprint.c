@@ -11,7 +11,7 @@
  * runtime that calls the allocator from such code needs unbatched samples:
  * gcprof_options.no_batching.
  */
-#include "fingerprint.h"
+#include "pieces.h"
 #include "system.h"
 
 #include <link.h>

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* lifecycle.c: creates and destroys providers and threads; fork and exit. */
-#include "addresses.h"
 #include "batch.h"
-#include "clock.h"
-#include "collections.h"
 #include "data.h"
 #include "names.h"
-#include "options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* options.c: options as rows: defaults, ranges, environment, and error messages. */
-#include "options.h"
+#include "data.h"
 #include "provider.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "follow.h"
+#include "jvm.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 

@@ -11,7 +11,7 @@
  * Allocating threads only append to a list. One thread sweeps after pauses: young objects each
  * time, old ones as long as that takes at most a part of its time.
  */
-#include "follow.h"
+#include "jvm.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,8 +7,11 @@
 #ifndef GCPROF_JVM_H
 #define GCPROF_JVM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../../provider/provider.h"
 
 typedef void *jvm_object; /* a reference: local, global, or weak */
 
@@ -97,5 +100,22 @@ struct jvmti {
 /* Functions of the agent that the virtual machine and its launcher call. */
 jvm_object JVM_FindClassFromBootLoader(struct jni *jni, const char *name);
 int32_t Agent_OnAttach(struct jvm *jvm, char *options, void *reserved);
+
+/* Follows sampled objects of a Java virtual machine until they die. */
+
+#define FOLLOWED_MAX 32768 /* objects: the collector scans all in each pause */
+
+/* Before and after all other functions; by the thread that sweeps. -ENOMEM. */
+int follow_begin(struct jni *jni);
+void follow_end(struct jni *jni);
+
+/* A pause begins. May be called at any moment. */
+void follow_pause(void);
+
+/* Follows a sampled object that the calling thread has allocated, if there is room. */
+void follow_object(struct jni *jni, jvm_object object);
+
+/* After a pause, and periodically: reports survivors and dead objects. */
+void follow_sweep(struct jni *jni, struct gcprof_thread *thread, bool paused);
 
 #endif
