@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_push.h"
-#include "commands.h"
+#include "commands/push/push.h"
+#include "commands/commands.h"
 #include "fleet/rows.h"
 #include "reader/protocol.h"
 #include "reader/reader.h"

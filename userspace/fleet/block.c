@@ -36,7 +36,8 @@ struct cursor {
 	size_t left;
 };
 
-uint64_t block_marker(uint64_t profile, uint32_t block)
+/* The stack of the marker of a block of samples: identifies the block in hourly. */
+static uint64_t block_marker(uint64_t profile, uint32_t block)
 {
 	uint64_t hash = hash_bytes(HASH_START, &profile, sizeof(profile));
 

@@ -29,7 +29,7 @@ struct fleet_given {
 	const char *service, *version, *host, *container;
 	struct fleet_label labels[LABELS_MAX]; /* other labels */
 	size_t n_labels;
-	const char *otel; /* table that also gets the profile (otel.h); NULL: none */
+	const char *otel; /* table that also gets the profile (otel.c); NULL: none */
 };
 
 /* Gets the head before the first row, and each block when it is full or its table ends. A return
@@ -55,8 +55,5 @@ int blocks_take(void *blocks, const char *data, size_t size);
 
 /* Completes the last block. Same errors; -EBADMSG also if a row is incomplete. */
 int blocks_end(struct blocks *blocks);
-
-/* The stack of the marker of a block of samples: identifies the block in hourly. */
-uint64_t block_marker(uint64_t profile, uint32_t block);
 
 #endif

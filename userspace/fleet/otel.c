@@ -4,13 +4,13 @@
  * The server makes the rows from those of gcprof's own tables. One statement adds all rows of a
  * profile; their number shows whether an earlier one was interrupted.
  */
-#include "otel.h"
+#include "push.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sums.h"
 #include "tables.h"
 
 struct copy {
@@ -84,8 +84,9 @@ static void print_rows(const struct copy *copy, FILE *out)
 		   out);
 }
 
-static void print_insert(const struct copy *copy, FILE *out)
+static void print_insert(const void *context, FILE *out)
 {
+	const struct copy *copy = context;
 	const char *comma = "";
 
 	fprintf(out, "INSERT INTO %s (", copy->table);
@@ -104,43 +105,28 @@ static void print_insert(const struct copy *copy, FILE *out)
 }
 
 /* Both numbers of rows: those that there should be, and those that there are. */
-static void print_counts(const struct copy *copy, FILE *out)
+static void print_counts(const void *context, FILE *out)
 {
+	const struct copy *copy = context;
+
 	fputs("SELECT (SELECT count()", out);
 	print_rows(copy, out);
 	fprintf(out, "), (SELECT count() FROM %s WHERE ProfileId = '%s')", copy->table, copy->id);
-}
-
-static int run(struct http *http, const struct copy *copy,
-	       void print(const struct copy *copy, FILE *out), struct buffer *answer,
-	       struct http_problem *problem)
-{
-	char *sql = NULL;
-	size_t size;
-	FILE *out = open_memstream(&sql, &size);
-	int err;
-
-	if (!out)
-		return -ENOMEM;
-	print(copy, out);
-	err = fclose(out) ? -ENOMEM : http_query(http, sql, NULL, answer, problem);
-	free(sql);
-	return err;
 }
 
 int otel_copy(struct http *http, const char *table, uint64_t profile, uint64_t *rows,
 	      struct http_problem *problem)
 {
 	struct copy copy = {.table = table};
-	struct buffer answer = {0};
+	struct sums sums = {.http = http, .problem = problem};
 	uint64_t wanted = 0, present = 0;
 	int err;
 
 	snprintf(copy.number, sizeof(copy.number), "%" PRIu64, profile);
 	snprintf(copy.id, sizeof(copy.id), "%032" PRIx64, profile);
 	*rows = 0;
-	err = run(http, &copy, print_counts, &answer, problem);
-	if (!err && sscanf(answer.data, "%" SCNu64 "%" SCNu64, &wanted, &present) != 2)
+	err = sums_run(&sums, print_counts, &copy, "");
+	if (!err && sscanf(sums.answer.data, "%" SCNu64 "%" SCNu64, &wanted, &present) != 2)
 		err = -EBADMSG;
 	if (!err && present && present != wanted) {
 		snprintf(problem->text, sizeof(problem->text),
@@ -151,9 +137,9 @@ int otel_copy(struct http *http, const char *table, uint64_t profile, uint64_t *
 		err = -EEXIST;
 	}
 	if (!err && wanted && !present) {
-		err = run(http, &copy, print_insert, &answer, problem);
+		err = sums_run(&sums, print_insert, &copy, "");
 		*rows = err ? 0 : wanted;
 	}
-	buffer_free(&answer);
+	sums_end(&sums);
 	return err;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* push.h: stores a profile's rows in a ClickHouse server, each exactly once. */
+/* push.h: stores a profile's rows in a ClickHouse server, each exactly once, and drops old ones. */
 #ifndef GCPROF_FLEET_PUSH_H
 #define GCPROF_FLEET_PUSH_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "../profile/reader.h"
 #include "block.h"
@@ -38,5 +39,22 @@ int push_identify(int fd, uint64_t *out);
  */
 int push_profile(struct http *http, int fd, const struct fleet_given *labels,
 		 struct push_result *result, struct http_problem *problem);
+
+/* Copies pushed profiles into the table of OpenTelemetry's ClickHouse exporter. */
+
+/* Is this TABLE or DATABASE.TABLE? */
+bool otel_is_table(const char *text);
+
+/* Prints the statement that creates the table: the exporter's columns, without its codecs, indexes
+ * and materialized columns. */
+void otel_print_schema(const char *table, FILE *out);
+
+/*
+ * Adds the rows of the profile `profile`, which the server already has, to `table`, unless they are
+ * there; *rows is their number if they were added, else 0. Errors: as http_query(), also -EEXIST:
+ * the table has a part of them.
+ */
+int otel_copy(struct http *http, const char *table, uint64_t profile, uint64_t *rows,
+	      struct http_problem *problem);
 
 #endif

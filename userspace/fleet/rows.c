@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../export/sql.h"
+#include "../export/sql/sql.h"
 #include "../profile/source.h"
 #include "../reader/confine.h"
 #include "../reader/wire.h"

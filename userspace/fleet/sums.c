@@ -25,8 +25,7 @@ void sums_print(FILE *out, const char *prefix, const char *name)
 		}
 }
 
-/* Runs what `print` prints, followed by `format`. */
-static int run(struct sums *sums, sums_printer *print, const void *context, const char *format)
+int sums_run(struct sums *sums, sums_printer *print, const void *context, const char *format)
 {
 	char *sql = NULL;
 	size_t size;
@@ -124,7 +123,7 @@ static int ask(struct sums *sums, const struct sums_statement *statement, sums_v
 	       void *visitor, json_t **totals)
 {
 	struct answer answer;
-	int err = run(sums, statement->print, statement->context, " FORMAT JSON");
+	int err = sums_run(sums, statement->print, statement->context, " FORMAT JSON");
 
 	if (err)
 		return err;
@@ -213,9 +212,9 @@ int sums_begin(struct sums *sums, const struct where *const *wheres, size_t coun
 	int err;
 
 	http_begin_session(sums->http);
-	err = run(sums, print_use, http_database(sums->http), "");
+	err = sums_run(sums, print_use, http_database(sums->http), "");
 	for (size_t i = 0; i < count && !err; i++)
-		err = run(sums, print_pick, &(struct pick){wheres[i], i}, "");
+		err = sums_run(sums, print_pick, &(struct pick){wheres[i], i}, "");
 	return err;
 }
 

@@ -29,6 +29,9 @@ typedef void sums_printer(const void *context, FILE *out);
 int sums_begin(struct sums *sums, const struct where *const *wheres, size_t count);
 void sums_end(struct sums *sums);
 
+/* Runs what `print` prints, followed by `format`. The response is in sums->answer. */
+int sums_run(struct sums *sums, sums_printer *print, const void *context, const char *format);
+
 struct sums_statement {
 	sums_printer *print;
 	const void *context;

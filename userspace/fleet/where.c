@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "block.h"
-#include "quote.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 

@@ -14,6 +14,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Prints text as a string literal of ClickHouse SQL. */
+
+/* Escapes only quotes and backslashes, which could end the literal. */
+static inline void quote_print(FILE *out, const char *text)
+{
+	putc('\'', out);
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			putc('\\', out);
+		putc(*text, out);
+	}
+	putc('\'', out);
+}
+
 enum { WHERE_TERMS = 16, WHERE_VALUE = 1024, WHERE_NAME = 64 };
 
 struct where_term {

@@ -28,25 +28,23 @@ _Static_assert(NEEDS_ALLOC == 1 << STREAM_ALLOC && NEEDS_GC == 1 << STREAM_GC &&
 		0      \
 	}
 
-#define FIGURE(row, kind, member, key, needs, known, heading, sort, doc, joined) \
-	[FIGURE_##row##_##key] = {#key,                                          \
-				  FIGURE_##kind,                                 \
-				  offsetof(struct model_##row, member),          \
-				  KNOWN_##known,                                 \
-				  NEEDS_##needs,                                 \
-				  joined,                                        \
-				  HEADING_##heading,                             \
-				  sort,                                          \
-				  doc},
+#define FIGURE(row, kind, member, key, group, needs, known, heading, sort, doc, joined) \
+	[FIGURE_##row##_##key] = {#key,          group,                                 \
+				  FIGURE_##kind, offsetof(struct model_##row, member),  \
+				  KNOWN_##known, NEEDS_##needs,                         \
+				  joined,        HEADING_##heading,                     \
+				  sort,          doc},
 
 const struct figure figure_list[N_FIGURES] = {
 #define AS(row, kind, member, key, needs, known, heading, sort, doc) \
-	FIGURE(row, kind, member, key, needs, known, heading, sort, doc, false)
+	FIGURE(row, kind, member, key, NULL, needs, known, heading, sort, doc, false)
+#define IN(row, group, kind, member, name, needs, known, heading, sort, doc) \
+	FIGURE(row, kind, member, group##_##name, #group, needs, known, heading, sort, doc, false)
 #define JOINED(row, kind, name, needs, known, heading, sort, doc) \
-	FIGURE(row, kind, name, name, needs, known, heading, sort, doc, true)
-#define SHOWN(row, name, heading)   \
-	[FIGURE_##row##_##name] = { \
-		#name, FIGURE_SHOWN, 0, FIGURE_ALWAYS, 0, false, HEADING_##heading, "", ""},
+	FIGURE(row, kind, name, name, NULL, needs, known, heading, sort, doc, true)
+#define SHOWN(row, name, heading)                                                      \
+	[FIGURE_##row##_##name] = {#name, NULL,  FIGURE_SHOWN,      0,  FIGURE_ALWAYS, \
+				   0,     false, HEADING_##heading, "", ""},
 #include "rows.def"
 };
 
@@ -106,10 +104,12 @@ struct figure_value figure_read(const struct model *model, unsigned number, cons
 		value.known = value.known && (value.count || figure->known != FIGURE_NONZERO);
 		break;
 	case FIGURE_ROUGH:
+	case FIGURE_SHARE:
 	case FIGURE_TIME:
 	case FIGURE_BYTES:
 		value.real = *(const double *)(const void *)at;
 		break;
+	case FIGURE_TIME_OF:
 	case FIGURE_BYTES_OF:
 	case FIGURE_COUNT_OF:
 	case FIGURE_SHARE_OF:

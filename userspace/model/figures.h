@@ -53,6 +53,8 @@ struct figure_heading {
 
 struct figure {
 	const char *key; /* its name in JSON, SQL and pages */
+	const char
+		*group; /* in JSON it is in this object, without group_ before its name; or NULL */
 	enum figure_kind kind;
 	size_t offset; /* in the row */
 	size_t known;  /* offset of the bool that tells, or FIGURE_ALWAYS, FIGURE_NONZERO */

@@ -38,6 +38,7 @@ const char *stack_reason_name(enum stack_reason reason)
 		[REASON_LOST] = "lost",
 		[REASON_JAVA_END] = "java_end",
 		[REASON_JAVA_FROZEN] = "java_frozen",
+		[REASON_NARROW] = "32_bit",
 	};
 
 	return names[reason];
@@ -321,6 +322,7 @@ void model_free(struct model *model)
 	free(model->sites);
 	free(model->syscalls);
 	free(model->threads);
+	free(model->time_groups);
 	free(model->programs);
 	free(model->waits);
 	free(model->wakers);

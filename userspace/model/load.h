@@ -59,7 +59,7 @@ struct filter;
 
 /*
  * Loads the part of a profile that `filter` selects (filter.h). Takes ownership of two sources of
- * the same profile, which is read twice. Totals of system calls are divided as in divide.h; waits
+ * the same profile, which is read twice. Totals of system calls are divided as in divide.c; waits
  * count only if they have records. Pauses are attributed as in the whole profile. The observer
  * (may be NULL) is called in the second pass, for every record.
  */

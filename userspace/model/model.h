@@ -21,6 +21,7 @@
 #include "../profile/paused.h"
 #include "../profile/reader.h"
 #include "rows.h"
+#include "world/caused.h"
 
 struct arena;
 struct timeline;
@@ -47,6 +48,7 @@ enum stack_reason {
 	REASON_LOST,
 	REASON_JAVA_END,
 	REASON_JAVA_FROZEN,
+	REASON_NARROW,
 	STACK_REASONS
 };
 
@@ -58,6 +60,7 @@ struct model_stacks {
 	uint64_t complete;
 	uint64_t reasons[STACK_REASONS];
 	uint64_t guessed_generated; /* REASON_USER_GUESSED with code that was made at run time */
+	uint64_t guessed_early;     /* the same in the first seconds, while gcprof read the files */
 };
 
 struct model_run {
@@ -65,25 +68,25 @@ struct model_run {
 	size_t n_command;
 	char *command_line; /* the same as one printable line; empty: unknown */
 	const char *tool, *host, *kernel, *machine, *cpus, *cpu_model; /* NULL: unknown */
-	const char *attached; /* processes that were already running, as text; or NULL */
-	const char *user;     /* of all recorded processes, as text; NULL: unknown */
-	const char *snapshot; /* why it was taken, as text; NULL: it is none */
-	uint64_t start;       /* CLOCK_MONOTONIC */
-	uint64_t duration;    /* until the end record, or the last record if there is none */
+	const char *attached, *children; /* what ran already, and how many others it had started */
+	const char *user;                /* of all recorded processes, as text; NULL: unknown */
+	const char *snapshot;            /* why it was taken, as text; NULL: it is none */
+	uint64_t start;                  /* CLOCK_MONOTONIC */
+	uint64_t duration;  /* until the end record, or the last record if there is none */
 	uint64_t wall;      /* the part that was recorded and that the filter's time terms select */
 	uint64_t paused_ns; /* sum of `paused`; 0 if it was merged from several recordings */
 	struct paused_time *paused;
 	size_t n_paused;
 	uint64_t realtime;     /* start, ns since 1970; 0: unknown */
 	uint64_t frequency;    /* of the timer, Hz; 0: no timer */
-	uint64_t syscall_rate; /* limit for single records of short calls, per second and CPU; 0:
-				  none */
+	uint64_t syscall_rate; /* single records of short calls, a second and CPU; 0: no limit */
 	uint64_t files;        /* it was merged from; 0: not merged */
 	uint64_t recordings;   /* that these belong to */
 	uint64_t incomplete;   /* files with something missing */
-	uint64_t part;         /* file number in a split recording, from 1; else 0 */
+	uint64_t part;         /* number of a file of several, from 1; else 0 */
 	uint64_t end_reason;   /* as in the end record; 0: no end record */
 	uint64_t status;       /* wait status; only with END_EXITED */
+	uint64_t memory_limit, memory_used; /* bytes of its control groups; limit 0: unknown */
 };
 
 /* The user of all recorded processes, if a profile that this user or root owns says so. */
@@ -105,6 +108,7 @@ struct model_alloc {
 	struct estimate objects;
 	double live_bytes;
 	struct estimate live; /* live_bytes with its interval */
+	bool live_known;      /* of some sample is known what became of it, or there is none */
 	bool live_collected;  /* a collector decides when some of those objects die */
 	bool typed;           /* the type of some sample is known */
 	bool collected;       /* some sample is an object that collections process */
@@ -129,6 +133,7 @@ struct model_gc {
 	struct model_pauses concurrent;   /* cycles of concurrent collectors, not pauses */
 	struct model_pauses stops;        /* pauses in the same stop count as one */
 	uint64_t processes;               /* that had pauses */
+	bool promoted_known;              /* some pause reported what it promoted */
 	uint64_t promoted_bytes;
 	uint64_t heap_peak_bytes;      /* of the largest heap */
 	uint64_t rss_peak_bytes;       /* of the largest process, at the end of a collection */
@@ -138,7 +143,14 @@ struct model_gc {
 	double copy_ns_per_byte;       /* estimated: cost per promoted byte */
 	uint64_t parts_ns[GC_PARTS];   /* CPU time of the collector's parts, from timer samples */
 	uint64_t parts_samples;
-	double no_samples_ns; /* pauses without samples to charge */
+	double spent_ns; /* CPU time of all collectors, selected or not */
+	/*
+	 * What collections cost and is charged to no object: CPU time, or pauses if there are no
+	 * timer samples. 0 with a filter.
+	 */
+	double unattributed_ns, unattributed[UNATTRIBUTED];
+	bool pauses_charged; /* there are no timer samples */
+	struct model_gc_paces paces;
 	uint64_t promoted_objects;
 	uint64_t unreachable;   /* objects found unreachable */
 	uint64_t freed_bytes;   /* by pauses that report the heap before and after */
@@ -178,10 +190,12 @@ struct model_cpu {
 	uint64_t on_cpu_ns;      /* from the scheduler's accounting if exact */
 	uint64_t in_gc_ns;       /* of on_cpu_ns: from timer samples and summaries of collections */
 	uint64_t work_ns[WORKS]; /* of the rest, by kind of work, from timer samples */
+	double collector_ns; /* of collectors: in pauses, on the reporting thread, and outside */
 	uint64_t user_ns, kernel_ns; /* by the mode that timer samples were taken in */
 	uint64_t no_samples_ns;      /* of on_cpu_ns: not covered by any sample */
-	bool queue_known;
+	bool queue_known, quota_known;
 	uint64_t queued_ns; /* not in on_cpu_ns: threads were runnable but had no CPU */
+	uint64_t quota_ns, quota_milli_cpus; /* stopped by quotas; the smallest of these, or 0 */
 	/*
 	 * Of on_cpu_ns: time in the recorder's BPF programs, including their entry. Belongs to no
 	 * function and is in neither user_ns nor kernel_ns, unless view->recording is set.
@@ -189,10 +203,10 @@ struct model_cpu {
 	uint64_t recording_ns;
 };
 
-/* CPU time of collectors: in pauses, on the thread that reports them, and outside of pauses. */
-static inline double model_collector_ns(const struct model_cpu *cpu)
+/* What is charged to sites, or to none: CPU time of collectors, or pauses. */
+static inline double model_gc_cost(const struct model_gc *gc, const struct model_cpu *cpu)
 {
-	return (double)cpu->in_gc_ns + (double)cpu->work_ns[WORK_COLLECTOR];
+	return gc->pauses_charged ? model_gc_ns(gc) : cpu->collector_ns;
 }
 
 /* How long system calls were traced, if tracing had gaps. */
@@ -243,10 +257,8 @@ struct model {
 	size_t n_slow_calls;
 	uint64_t syscall_count, syscall_ns, syscall_gc_ns, syscall_stack_ns; /* totals */
 	struct model_tracing tracing;
-	/*
-	 * With a filter: calls in no row, because it is unknown how many of them are selected;
-	 * and whether the selection includes untraced time.
-	 */
+	/* With a filter: calls in no row, since it is unknown how many of them are selected; and
+	 * whether the selection includes untraced time. */
 	double calls_left_out;
 	bool calls_untraced;
 	double calls_stackless; /* with a filter for functions: calls without a stack, in no row */
@@ -254,6 +266,8 @@ struct model {
 	size_t n_waits;
 	struct model_waker *wakers; /* longest total wait first */
 	size_t n_wakers;
+	struct model_finding *findings; /* the greatest first; none with a filter */
+	size_t n_findings;
 	uint64_t wait_ns, wait_stack_ns; /* total; and those with a stack */
 	struct model_faults faults;
 	struct model_gc_cycle *gc_cycles; /* by end time */
@@ -276,6 +290,8 @@ struct model {
 	size_t n_pauses;
 	struct model_thread *threads; /* most CPU time first */
 	size_t n_threads;
+	struct model_time_group *time_groups; /* most time that is not idle first */
+	size_t n_time_groups;
 	struct model_program *programs; /* most CPU time first */
 	size_t n_programs;
 	struct arena *arena; /* private; owns the strings */

@@ -3,20 +3,22 @@
 #include "pass.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../bpf/events.h"
-#include "../profile/losses.h"
+#include "../profile/codes.h"
 #include "../util/map.h"
-#include "rows/entries.h"
+#include "findings/findings.h"
+#include "gc/charges.h"
 #include "rows/functions.h"
-#include "rows/program_rows.h"
 #include "rows/sites.h"
 #include "rows/thread_rows.h"
 #include "select/selection.h"
-#include "system/divide.h"
-#include "system/faults.h"
+#include "system/syscalls.h"
+#include "system/waits.h"
 #include "world/syscall_text.h"
+#include "world/world.h"
 
 int pass_init(struct pass *pass, struct model *model, const struct selection *selection)
 {
@@ -25,7 +27,8 @@ int pass_init(struct pass *pass, struct model *model, const struct selection *se
 	if (model_world_init(&pass->world, model) < 0 ||
 	    samples_init(&pass->samples, &pass->world, &pass->pauses) < 0 ||
 	    syscalls_init(&pass->syscalls, selection) < 0 || waits_init(&pass->waits) < 0 ||
-	    wakers_init(&pass->wakers) < 0 || areas_init(&pass->areas) < 0)
+	    wakers_init(&pass->wakers) < 0 || areas_init(&pass->areas) < 0 ||
+	    own_places_init(&pass->places) < 0)
 		return -ENOMEM;
 	pass->world.filtered = selection != NULL;
 	return 0;
@@ -43,8 +46,10 @@ void pass_free(struct pass *pass)
 	syscalls_free(&pass->syscalls);
 	waits_free(&pass->waits);
 	wakers_free(&pass->wakers);
+	own_places_free(&pass->places);
 	pauses_free(&pass->pauses);
 	run_free(&pass->run);
+	thread_time_free(&pass->time);
 }
 
 static int take_period(struct pass *pass, const struct record_period *record)
@@ -116,35 +121,11 @@ static int take_source(struct pass *pass, const struct record_source *record)
 	return call_windows_end(&pass->syscalls.windows, record->recording, record->end);
 }
 
-/* Counts the reasons for incomplete stacks. */
 static void take_quality(struct pass *pass, uint64_t stack, uint64_t quality)
 {
-	static const uint64_t bits[STACK_REASONS] = {
-		[REASON_USER_FAILED] = STACK_USER_FAILED,
-		[REASON_USER_CUT] = STACK_USER_CUT,
-		[REASON_KERNEL_FAILED] = STACK_KERNEL_FAILED,
-		[REASON_KERNEL_CUT] = STACK_KERNEL_CUT,
-		[REASON_MANAGED_TORN] = STACK_MANAGED_TORN,
-		[REASON_MANAGED_CUT] = STACK_MANAGED_CUT,
-		[REASON_USER_END] = STACK_USER_END,
-		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
-		[REASON_LOST] = STACK_LOST,
-		[REASON_JAVA_END] = STACK_JAVA_END,
-		[REASON_JAVA_FROZEN] = STACK_JAVA_FROZEN,
-	};
-	struct model_stacks *stacks = &pass->world.model->stacks;
-
-	if ((!stack && !quality) || !pass->event.selected)
-		return;
-	stacks->samples++;
-	if (quality & STACK_USER_END && tree_begins_properly(&pass->world.tree, stack))
-		quality &= ~(uint64_t)STACK_USER_END;
-	if (!quality)
-		stacks->complete++;
-	if (quality & STACK_USER_GUESSED)
-		stacks->guessed_generated += tree_has_generated(&pass->world.tree, stack);
-	for (int i = 0; quality && i < STACK_REASONS; i++)
-		stacks->reasons[i] += (quality & bits[i]) != 0;
+	if (pass->event.selected)
+		quality_count(&pass->world, stack, quality,
+			      pass->world.last_time - pass->run.first_time);
 }
 
 static void note_time(struct pass *pass, uint64_t time)
@@ -157,10 +138,7 @@ static void note_time(struct pass *pass, uint64_t time)
 		pass->world.last_time = time;
 }
 
-/*
- * Adds what is known when the record is read. Types get their numbers in the same order in every
- * pass.
- */
+/* Adds what is known when the record is read. Types get the same numbers in every pass. */
 static struct event join(struct pass *pass, const struct record *record)
 {
 	struct event event = {.record = record, .selected = true};
@@ -217,9 +195,12 @@ static int take_tick(struct pass *pass, const struct record_cpu *record)
 {
 	int err;
 
-	if (record->recording && !pass->recording)
-		return take_recording_tick(pass, record);
+	if (record->recording && !pass->recording) {
+		err = thread_time_cpu(&pass->world, &pass->event);
+		return err ? err : take_recording_tick(pass, record);
+	}
 	err = syscalls_cpu(&pass->syscalls, &pass->event);
+	err = err ? err : thread_time_cpu(&pass->world, &pass->event);
 	err = err ? err : cycles_cpu(&pass->cycles, &pass->event);
 	if (!err && pass->event.selected)
 		pauses_cpu(&pass->pauses, &pass->world, record);
@@ -242,6 +223,9 @@ static int take_task(struct pass *pass, const struct record *record)
 		return thread_rows_comm(&pass->world, &record->comm);
 	case RECORD_title:
 		return thread_rows_title(&pass->world, &record->title);
+	case RECORD_quota:
+		run_quota(&pass->world, &record->quota);
+		return 0;
 	default:
 		return 0;
 	}
@@ -267,12 +251,21 @@ static int take_syscall(struct pass *pass, const struct record_syscall *record)
 	return err;
 }
 
+static int take_syscall_total(struct pass *pass, const struct record_syscall_total *record)
+{
+	int err = syscalls_total(&pass->syscalls, &pass->world, record);
+
+	return err ? err : thread_time_total(&pass->time, record);
+}
+
 static int take_wait(struct pass *pass, const struct record_wait *record)
 {
 	int err;
 
 	take_quality(pass, record->stack, record->quality);
 	err = waits_record(&pass->waits, &pass->world, &pass->event);
+	err = err ? err
+		  : thread_time_wait(&pass->time, &pass->world, &pass->event, &pass->pauses.open);
 	if (err || !pass->event.selected)
 		return err;
 	pauses_wait(&pass->pauses, &pass->world, record);
@@ -300,9 +293,13 @@ static int take_gc_end(struct pass *pass, const struct record_gc_end *record)
 	pause = &ended.pause;
 	pass->event.closed = (struct closed_gc){ended.paired,    pause->thread, pause->begin,
 						pause->pause_ns, pause->reason, pause->name};
+	if (!err && ended.paired)
+		err = stops_add(&pass->time.stops, pause->process, pause->begin, record->time);
 	areas_pause(&pass->areas, &pass->event, ended.collection.process);
 	if (!err && ended.paired && pass->event.selected)
 		err = pauses_end(&pass->pauses, &pass->world, record, pause, &copied);
+	else
+		free(ended.pause.events);
 	if (!err && copied)
 		err = samples_pending(&pass->samples, pause->process, copied);
 	/* A stop without a collection, or of an unknown kind, is not caused by any object. */
@@ -326,7 +323,7 @@ static int take_gc_cycle(struct pass *pass, const struct record_gc_cycle *record
 	if (!err)
 		areas_cycle(&pass->areas, &pass->event, pass->gc_cycles.count);
 	if (!err && !record->unfinished)
-		samples_cycle_over(&pass->samples, record->process);
+		err = samples_cycle_over(&pass->samples, record);
 	return err;
 }
 
@@ -371,7 +368,8 @@ static int take_event(struct pass *pass, const struct record *record)
 	*event = join(pass, record);
 	if (pass->selection)
 		event->selected = selection_admits(pass->selection, &pass->world, event);
-	if (event->selected && fibers_record(&pass->fibers, &pass->world, record))
+	if ((event->selected && fibers_record(&pass->fibers, &pass->world, record)) ||
+	    own_places_record(&pass->places, &pass->world, event) < 0)
 		return -ENOMEM;
 	switch (record->kind) {
 	case RECORD_alloc:
@@ -398,7 +396,7 @@ static int take_event(struct pass *pass, const struct record *record)
 	case RECORD_syscall:
 		return take_syscall(pass, &record->syscall);
 	case RECORD_syscall_total:
-		return syscalls_total(&pass->syscalls, &pass->world, &record->syscall_total);
+		return take_syscall_total(pass, &record->syscall_total);
 	case RECORD_call_cpu:
 		return syscalls_call_cpu(&pass->syscalls, &pass->world, &record->call_cpu);
 	case RECORD_call_window:
@@ -448,8 +446,7 @@ static int take_definition(struct pass *pass, const struct record *record)
 		return tree_stack(&pass->world.tree, &record->stack);
 	case RECORD_type:
 		name = tree_text(&pass->world.tree, record->type.name);
-		return type_table_name(&pass->world.types, record->type.process, record->type.type,
-				       name);
+		return type_table_name(&pass->world.types, &record->type, name);
 	case RECORD_code:
 		return tree_code(&pass->world.tree, &record->code);
 	case RECORD_symbol:
@@ -493,6 +490,7 @@ int pass_record(struct pass *pass, const struct record *record)
 		run_chunk(&pass->run, &pass->world);
 		return 0;
 	case RECORD_header:
+	case RECORD_segment:
 		return 0;
 	default:
 		break;
@@ -536,6 +534,8 @@ static int finish_sums(struct pass *pass)
 	if (!err)
 		err = samples_finish(&pass->samples);
 	if (!err)
+		err = charges_finish(world);
+	if (!err)
 		err = runtimes_finish(&world->runtimes, &world->tasks, world->model);
 	return err ? err : gc_names_finish(&world->gc_names, world->model);
 }
@@ -549,6 +549,10 @@ static int finish_functions(struct pass *pass)
 		err = symbolize_missing(world);
 	if (!err)
 		err = functions_finish(world);
+	world->model->cpu.collector_ns =
+		pass->selection ? (double)world->model->cpu.in_gc_ns +
+					  (double)world->model->cpu.work_ns[WORK_COLLECTOR]
+				: world->model->gc.spent_ns;
 	if (!err)
 		err = entries_finish(world, &pass->fibers);
 	if (!err)
@@ -574,8 +578,13 @@ static int finish_system(struct pass *pass)
 	if (!err)
 		err = wakers_finish(&pass->wakers, world);
 	if (!err)
+		err = thread_time_finish(&pass->time, world);
+	if (!err)
 		err = thread_rows_finish(world);
-	return err ? err : program_rows_finish(world);
+	if (!err)
+		err = time_groups_finish(world);
+	err = err ? err : program_rows_finish(world);
+	return err ? err : findings_finish(&pass->places, world);
 }
 
 int pass_finish(struct pass *pass)

@@ -4,16 +4,15 @@
 #define GCPROF_PASS_H
 
 #include "event.h"
-#include "gc/areas.h"
+#include "findings/own_places.h"
 #include "gc/cycles.h"
-#include "gc/gc_cycles.h"
 #include "gc/heap_sites.h"
 #include "gc/pauses.h"
 #include "gc/samples.h"
 #include "system/run.h"
 #include "system/syscalls.h"
 #include "system/waits.h"
-#include "system/wakers.h"
+#include "time/thread_time.h"
 #include "world/fibers.h"
 #include "world/world.h"
 
@@ -31,7 +30,9 @@ struct pass {
 	struct syscalls syscalls;
 	struct waits waits;
 	struct wakers wakers;
+	struct own_places places;
 	struct run run;
+	struct thread_time time;
 	const struct selection *selection; /* NULL: everything */
 	bool recording;         /* count the recorder's own overhead as the program's time */
 	struct record executed; /* the current record with a path, see with_path() */

@@ -25,6 +25,16 @@ enum runtime { RUNTIME_NATIVE = 1, RUNTIME_MANAGED, RUNTIME_KERNEL };
 /* Kinds of work that threads do. */
 enum work_kind { WORK_PROGRAM, WORK_COLLECTOR, WORK_COMPILER, WORKS };
 
+/* Parts of a thread's wall time: TIME_OWN ... */
+enum time_part {
+#define TIME_PART(NAME, name, idle, words, doc) TIME_##NAME,
+#include "time/time_parts.def"
+	TIME_PARTS
+};
+
+/* What functions of a runtime wait for. */
+enum runtime_wait { RUNTIME_LOCKS, RUNTIME_RESTS, RUNTIME_WAITS };
+
 enum { SITE_FUNCTIONS = 3, WAIT_KINDS = 4 };
 
 /* "call", "fault", "preempted", "stopped", numbered as in wait records. */
@@ -104,10 +114,11 @@ struct pause_call {
 
 /* Totals of the parts of calls and waits that lie in a pause. */
 struct pause_sums {
-	uint64_t calls, call_ns;        /* of other threads */
+	uint64_t calls, call_ns;        /* of other threads, but workers */
 	uint64_t futex_calls, futex_ns; /* of these: waiting for the pause to end, or for work */
 	uint64_t own_call_ns;           /* calls of the collecting thread */
 	uint64_t wait_ns, own_wait_ns;
+	uint64_t ready_ns;  /* the collecting thread and workers: ready to run, but without a CPU */
 	uint64_t traced_ns; /* traced part of the pause, if tracing had gaps */
 };
 
@@ -138,9 +149,11 @@ struct model_pause {
 	struct pause_sums sums;
 	struct pause_call own_call,
 		own_wait;          /* longest of the collecting thread; text NULL: none */
-	double cpu_ns, own_cpu_ns; /* from timer samples */
+	double cpu_ns, own_cpu_ns; /* from timer samples; own: with workers */
+	uint64_t workers;          /* other threads that mostly collect, and did so here */
 	double ticks;              /* timer ticks that fit in the pause: the resolution of these */
-	struct pause_call longest[PAUSE_CALLS]; /* longest overlap first, without futex */
+	/* Of each other thread, but workers, the longest call but futex, and wait. */
+	struct pause_call longest[PAUSE_CALLS]; /* longest overlap first */
 	size_t n_longest;
 };
 

@@ -201,15 +201,25 @@ int codec_pack(struct codec *codec, const struct record *record, struct buffer *
 	return codec_encode(codec, record, out);
 }
 
+int codec_next(struct codec *codec, struct cursor *records, struct record *record)
+{
+	uint64_t code, length;
+	const uint8_t *data;
+
+	if (!cursor_varint(records, &code) || !cursor_varint(records, &length) ||
+	    !cursor_take(records, length, &data) || !code || code >= RECORD_CODES)
+		return -EBADMSG;
+	return codec_decode(codec, (unsigned)code, cursor_make(data, length), record) ? -EBADMSG
+										      : 0;
+}
+
 int codec_unpack(struct codec *codec, const void *data, size_t size, struct record *record)
 {
 	struct cursor cursor = cursor_make(data, size);
-	uint64_t code, length;
+	const unsigned code = size ? *cursor.at : 0;
 
-	if (!cursor_varint(&cursor, &code) || !cursor_varint(&cursor, &length) ||
-	    code >= RECORD_CODES)
+	if (code >= RECORD_CODES)
 		return -EBADMSG;
-	begin_alone(codec, (unsigned)code);
-	memset(record, 0, sizeof(*record));
-	return codec_decode(codec, (unsigned)code, cursor, record);
+	begin_alone(codec, code);
+	return codec_next(codec, &cursor, record);
 }

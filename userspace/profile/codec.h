@@ -31,6 +31,9 @@ int codec_encode(struct codec *codec, const struct record *record, struct buffer
  */
 int codec_decode(struct codec *codec, unsigned code, struct cursor payload, struct record *record);
 
+/* Decodes the next record behind its code and length. -EBADMSG, also for an unknown code. */
+int codec_next(struct codec *codec, struct cursor *records, struct record *record);
+
 /* A record by itself, in place of what `out` had; and back. The codec is of no use for others then.
  */
 int codec_pack(struct codec *codec, const struct record *record, struct buffer *out);

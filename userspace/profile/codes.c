@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* codes.c: values of record fields, beyond the descriptions in records.def. */
+/* codes.c: values of record fields, and of losses, beyond the descriptions in records.def. */
 #include "codes.h"
 
 #include <stddef.h>
@@ -95,4 +95,36 @@ int end_exit_status(uint64_t reason, uint64_t status)
 	if (reason != END_EXITED)
 		return -1;
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+const struct loss_info *loss_info(uint64_t code)
+{
+	static const struct loss_info none, all[LOSS_MAX] = {
+#define LOSS(code, name, stream, severity, unit, remedy, doc) \
+	[code] = {#name, doc, STREAM_##stream, SEVERITY_##severity, UNIT_##unit, REMEDY_##remedy},
+#include "../../bpf/loss.def"
+#undef LOSS
+					    };
+
+	return code < LOSS_MAX ? &all[code] : &none;
+}
+
+const char *loss_unit_name(enum loss_unit unit)
+{
+	static const char *const names[] = {
+		[UNIT_UNKNOWN] = "unknown", [UNIT_EVENTS] = "events",
+		[UNIT_STACKS] = "stacks",   [UNIT_FRAMES] = "frames",
+		[UNIT_FILES] = "files",     [UNIT_PROGRAMS] = "programs",
+		[UNIT_THREADS] = "threads", [UNIT_NAMES] = "names",
+		[UNIT_TYPES] = "types",     [UNIT_MILLISECONDS] = "milliseconds",
+	};
+
+	return names[unit];
+}
+
+bool loss_counts_events(uint64_t code)
+{
+	enum loss_unit unit = loss_info(code)->unit;
+
+	return unit == UNIT_EVENTS || unit == UNIT_STACKS;
 }

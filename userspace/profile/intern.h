@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* intern.h: assigns ids to things that a profile defines once and uses often. */
+/* intern.h: assigns ids to things that a profile defines once and uses often, stacks among them. */
 #ifndef GCPROF_INTERN_H
 #define GCPROF_INTERN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "nodes.h"
-#include "record.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
+#include "record.h"
 
 /* The definition of a native or kernel frame, kept for symbolizing it later. */
 struct intern_frame {
@@ -50,5 +50,24 @@ uint64_t intern_native(struct intern *intern, uint64_t module, uint64_t offset, 
 uint64_t intern_kernel(struct intern *intern, uint64_t address, bool *added);
 uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *added);
 uint64_t intern_stack(struct intern *intern, uint64_t parent, uint64_t frame, bool *added);
+
+/*
+ * A recorder looks up one node per frame of each new stack. Unlike a general map, this is a single
+ * table whose entries fit in a cache line. Not thread-safe.
+ */
+
+struct nodes;
+
+int nodes_create(struct nodes **out);
+void nodes_free(struct nodes *nodes); /* NULL is allowed */
+
+/*
+ * The id of the node, counted from 1; sets *added if it is new. The number of call paths is
+ * unbounded: beyond NODES_MAX all nodes are forgotten, and recurring ones get new ids. 0: no
+ * memory.
+ */
+uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *added);
+
+#define NODES_MAX (UINT32_C(1) << 18) /* 8 MiB */
 
 #endif

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "carry_parts.h"
 #include "codes.h"
 #include "join_parts.h"
 
@@ -22,12 +21,9 @@ int join_create(const char *const *paths, size_t inputs, join_open *open, void *
 
 	if (join) {
 		join->inputs = calloc(inputs, sizeof(*join->inputs));
-		join->codec = calloc(1, sizeof(*join->codec));
-		complete = join->inputs && join->codec && !join_notes_create(&join->notes);
-	}
-	for (size_t kind = 0; complete && kind < REFS; kind++) {
-		join->interned[kind].ids = map_create(2 * sizeof(uint64_t));
-		complete = join->interned[kind].ids != NULL;
+		join->from = calloc(1, sizeof(*join->from));
+		join->to = calloc(1, sizeof(*join->to));
+		complete = join->inputs && join->from && join->to;
 	}
 	if (!complete) {
 		join_free(join);
@@ -48,10 +44,6 @@ static void input_close(struct join_input *input)
 {
 	profile_reader_close(input->reader);
 	input->reader = NULL;
-	for (size_t kind = 0; kind < REFS; kind++) {
-		free(input->ids[kind].items);
-		input->ids[kind] = (struct join_ids){0};
-	}
 }
 
 void join_free(struct join *join)
@@ -63,13 +55,9 @@ void join_free(struct join *join)
 		summary_free(&join->inputs[i].summary);
 		free(join->inputs[i].recordings);
 	}
-	for (size_t kind = 0; kind < REFS; kind++)
-		map_free(join->interned[kind].ids);
-	join_notes_free(join->notes);
-	free(join->named.items);
-	free(join->processes.items);
-	buffer_free(&join->packed);
-	free(join->codec);
+	buffer_free(&join->repeated);
+	free(join->from);
+	free(join->to);
 	free(join->recordings);
 	free(join->inputs);
 	free(join);
@@ -91,41 +79,86 @@ size_t join_recordings(const struct join *join)
 	return join->n_recordings;
 }
 
-uint64_t join_refused(const struct join *join)
-{
-	return join->refused;
-}
-
 /* --- records ---------------------------------------------------------------------------------- */
 
-/* A frame takes all its names from one input; it has several if functions are inlined. */
-static int put_symbol(struct join *join, struct join_input *input, struct record *record)
+static void shift_times(const struct join_input *input, struct record *record)
 {
-	uint64_t number = (uint64_t)(input - join->inputs) + 1, before;
-	int err = join_translate(join, input, record);
+	const struct record_info *info = record_info(record->kind);
 
-	if (err || !record->symbol.frame)
-		return err ? err : -EBADMSG;
-	join->named.defined = join->interned[REF_frame].last;
-	before = join_ids_get(&join->named, record->symbol.frame);
-	if (!before)
-		err = join_ids_put(&join->named, record->symbol.frame, number);
-	if (err || (before && before != number))
-		return err;
-	return profile_writer_put(join->writer, record);
+	for (size_t i = 0; i < info->n_fields; i++) {
+		uint64_t *time = (uint64_t *)(void *)((char *)record + info->fields[i].offset);
+
+		if (info->fields[i].time && *time)
+			*time += input->shift;
+	}
+}
+
+/* Shifts the times of repeated records. -EBADMSG: they are malformed. */
+static int shift_repeated(struct join *join, const struct join_input *input, struct bytes *records)
+{
+	struct cursor left = cursor_make(records->data, records->size);
+	int err = 0;
+
+	join->repeated.size = 0;
+	codec_reset(join->from, input->segment.time - input->shift);
+	codec_reset(join->to, input->segment.time);
+	while (!err && left.at < left.end) {
+		struct record record;
+
+		err = codec_next(join->from, &left, &record);
+		if (err || !record_may_repeat(record.kind))
+			return -EBADMSG;
+		shift_times(input, &record);
+		err = codec_encode(join->to, &record, &join->repeated);
+	}
+	*records = (struct bytes){join->repeated.data, join->repeated.size};
+	return err;
+}
+
+/* The segment that goes on in the result; that of an input without segments is the first. */
+static int put_segment(struct join *join, struct join_input *input)
+{
+	struct record record = {.kind = RECORD_segment, .segment = input->segment};
+
+	if (!record.segment.number)
+		record.segment = (struct record_segment){
+			.number = 1,
+			.time = input->begin + input->shift,
+			.recording = join->n_recordings > 1 ? input->recordings[0] : 0,
+		};
+	join->written = input;
+	return profile_writer_put(join->writer, &record);
+}
+
+static void set_segment(const struct join *join, struct join_input *input,
+			const struct record_segment *segment)
+{
+	uint64_t recording = segment->recording < input->n_recordings ? segment->recording : 0;
+
+	input->segment = *segment;
+	input->segment.recording = join->n_recordings > 1 ? input->recordings[recording] : 0;
 }
 
 static int put_other(struct join *join, struct join_input *input, struct record *record)
 {
-	int err = join_translate(join, input, record);
+	int err = 0;
 
-	if (!err && input->shared)
-		err = join_note(join, input, record);
+	shift_times(input, record);
+	if (record->kind == RECORD_segment) {
+		set_segment(join, input, &record->segment);
+		return put_segment(join, input);
+	}
+	if (join->written != input)
+		err = put_segment(join, input);
+	if (!err && record->kind == RECORD_again)
+		err = shift_repeated(join, input, &record->again.records);
 	/* Readers recompute it from the chunk or the frequency. */
 	if (record->kind == RECORD_cpu &&
 	    input->summary.recording.frequency == join->inputs->summary.recording.frequency)
 		record->cpu.ns = 0;
-	return err < 0 ? err : err > 0 ? 0 : profile_writer_put(join->writer, record);
+	err = err ? err : profile_writer_put(join->writer, record);
+	/* It is left out. */
+	return err == -EBADMSG || err == -EMSGSIZE ? 0 : err;
 }
 
 static int join_put(struct join *join, struct join_input *input, struct record *record)
@@ -141,16 +174,13 @@ static int join_put(struct join *join, struct join_input *input, struct record *
 	case RECORD_source:
 	case RECORD_end:
 		return 0; /* the result has its own, in its head and at its end */
-	case RECORD_symbol:
-		return put_symbol(join, input, record);
 	case RECORD_clock:
 		/* Only from the first recording, up to the first gap: clocks must be consistent. */
 		return input->shift || input->recordings[0] != join->inputs->recordings[0]
 			       ? 0
-			       : profile_writer_put(join->writer, record);
+			       : put_other(join, input, record);
 	default:
-		return record_defines(record->kind) ? join_define(join, input, record)
-						    : put_other(join, input, record);
+		return put_other(join, input, record);
 	}
 }
 
@@ -169,14 +199,14 @@ static int copy_chunk(struct join *join, struct join_input *input, bool *next)
 			return profile_writer_flush(join->writer);
 		}
 		err = join_put(join, input, &record);
-		if (err == -EBADMSG || err == -EMSGSIZE) {
-			join->refused++;
-			err = 0;
-		}
 	}
 	*next = false;
 	if (!err && more < 0)
 		join->failed = input->index;
+	if (!err && !more && input->summary.status.state != PROFILE_COMPLETE) {
+		input->segment.cut = 1;
+		err = put_segment(join, input);
+	}
 	return err ? err : more < 0 ? more : profile_writer_flush(join->writer);
 }
 
@@ -201,6 +231,8 @@ static int begin_input(struct join *join, struct join_input *input)
 	int err = join->open(join->context, input->index, &source);
 
 	err = err ? err : profile_reader_open(source, &input->reader);
+	if (!err)
+		profile_reader_raw(input->reader);
 	input->next = input->begin + input->shift;
 	if (err)
 		join->failed = input->index;
@@ -246,8 +278,6 @@ static int copy_inputs(struct join *join)
 			continue;
 		input_close(input);
 		set_open(join, input, false);
-		if (input->shared)
-			join_notes_turn(join->notes);
 	}
 	return err;
 }

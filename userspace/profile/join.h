@@ -41,7 +41,4 @@ size_t join_recordings(const struct join *join);
  * the number of inputs. */
 int join_write(struct join *join, struct sink *sink, size_t *input);
 
-/* Number of records that contradict others and were left out. */
-uint64_t join_refused(const struct join *join);
-
 #endif

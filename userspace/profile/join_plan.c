@@ -108,25 +108,17 @@ static int number_recordings(struct join *join, struct join_input *input)
 	return number ? 0 : -ENOMEM;
 }
 
-/* Counts the inputs of each recording and finds its clock offset, from its earliest input. */
+/* Finds the clock offset of each recording, from its earliest input. */
 static void note_recordings(struct join *join)
 {
 	for (size_t i = 0; i < join->n_inputs; i++) {
 		struct join_input *input = &join->inputs[i];
 		struct join_recording *first = join_recording(join, input, 0);
 
-		for (size_t j = input->n_recordings > 1; j < input->n_recordings; j++)
-			join_recording(join, input, j)->inputs++;
 		/* The clock of a merged profile is that of its first recording. */
 		if (input->realtime && !first->timed)
 			first->offset = input->realtime - input->begin;
 		first->timed |= input->realtime != 0;
-	}
-	for (size_t i = 0; i < join->n_inputs; i++) {
-		struct join_input *input = &join->inputs[i];
-
-		for (size_t j = input->n_recordings > 1; j < input->n_recordings; j++)
-			input->shared |= join_recording(join, input, j)->inputs > 1;
 	}
 }
 
@@ -217,7 +209,6 @@ static int check_spans(struct join *join, size_t *input, size_t *other)
 
 		if (span->recording != before->recording || span->input == before->input)
 			continue;
-		join->inputs[span->input].known = before->end;
 		if (span->begin + before->beyond >= before->end && span->begin > before->begin)
 			continue;
 		*input = join->inputs[before->input].index;

@@ -8,91 +8,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carry.h"
-#include "reader.h"
-#include "writer.h"
 #include "../util/buffer.h"
-#include "../util/monotonic.h"
 #include "../util/output_file.h"
 
-enum { SEGMENTS = 8, TURN_RECORDS = 256 };
+enum { FILES = 8, COPY_BYTES = 256 * 1024 };
 
-#define SEGMENT_NS_MIN UINT64_C(1000000000)
+#define FILE_NS_MIN UINT64_C(1000000000)
 
-struct segment {
+struct kept_file {
 	int fd;
 	uint64_t begin;
+	uint64_t segment; /* the number of its first segment */
+	off_t header;     /* bytes before that */
 };
 
 struct kept {
 	uint64_t ns, bytes;
-	struct buffer segments;         /* struct segment[], oldest first */
-	struct carry *carry;            /* definitions of dropped segments */
-	struct profile_reader *dropped; /* the segment being dropped; NULL: none */
+	struct buffer files; /* struct kept_file[], oldest first */
 };
 
-/* --- segments ------------------------------------------------------------------------------- */
-
-/* Reads with pread(): another process may read the same descriptor. */
-struct segment_source {
-	struct source source;
-	int fd;
-	off_t at;
-};
-
-static ssize_t segment_read(struct source *source, void *data, size_t size)
+static struct kept_file *files(const struct kept *kept)
 {
-	struct segment_source *segment = (struct segment_source *)source;
-	ssize_t n;
-
-	do
-		n = pread(segment->fd, data, size, segment->at);
-	while (n < 0 && errno == EINTR);
-	segment->at += n > 0 ? n : 0;
-	return n < 0 ? -errno : n;
+	return (struct kept_file *)(void *)kept->files.data;
 }
 
-static void segment_close(struct source *source)
+static size_t count_files(const struct kept *kept)
 {
-	free(source);
-}
-
-static int segment_open(const struct segment *segment, struct profile_reader **out)
-{
-	struct segment_source *source = malloc(sizeof(*source));
-
-	if (!source)
-		return -ENOMEM;
-	*source = (struct segment_source){{segment_read, segment_close}, segment->fd, 0};
-	return profile_reader_open(&source->source, out);
-}
-
-static struct segment *segments(const struct kept *kept)
-{
-	return (struct segment *)(void *)kept->segments.data;
-}
-
-static size_t segment_count(const struct kept *kept)
-{
-	return kept->segments.size / sizeof(struct segment);
-}
-
-static void drop_first(struct kept *kept)
-{
-	struct segment *all = segments(kept);
-
-	close(all[0].fd);
-	kept->segments.size -= sizeof(*all);
-	memmove(all, all + 1, kept->segments.size);
-}
-
-/* --- dropping ------------------------------------------------------------------------------- */
-
-static int write_nothing(void *context, const struct record *record)
-{
-	(void)context;
-	(void)record;
-	return 0;
+	return kept->files.size / sizeof(struct kept_file);
 }
 
 int kept_create(uint64_t ns, uint64_t bytes, struct kept **out)
@@ -103,57 +45,51 @@ int kept_create(uint64_t ns, uint64_t bytes, struct kept **out)
 		return -ENOMEM;
 	kept->ns = ns;
 	kept->bytes = bytes;
-	if (carry_create(write_nothing, NULL, &kept->carry)) {
-		free(kept);
-		return -ENOMEM;
-	}
 	*out = kept;
 	return 0;
+}
+
+static void drop_first(struct kept *kept)
+{
+	struct kept_file *all = files(kept);
+
+	close(all[0].fd);
+	kept->files.size -= sizeof(*all);
+	memmove(all, all + 1, kept->files.size);
 }
 
 void kept_free(struct kept *kept)
 {
 	if (!kept)
 		return;
-	while (segment_count(kept))
+	while (count_files(kept))
 		drop_first(kept);
-	profile_reader_close(kept->dropped);
-	carry_free(kept->carry);
-	buffer_free(&kept->segments);
+	buffer_free(&kept->files);
 	free(kept);
-}
-
-int kept_begin(struct kept *kept, uint64_t time, struct sink **sink)
-{
-	const struct segment segment = {output_file_nameless(), time};
-	int err = segment.fd < 0 ? segment.fd
-				 : buffer_append(&kept->segments, &segment, sizeof(segment));
-
-	if (err) {
-		if (segment.fd >= 0)
-			close(segment.fd);
-		return err;
-	}
-	return sink_fd_create(segment.fd, sink);
 }
 
 uint64_t kept_segment_ns(const struct kept *kept)
 {
-	uint64_t ns = kept->ns / SEGMENTS;
+	uint64_t ns = kept->ns / FILES;
 
-	return ns < SEGMENT_NS_MIN ? SEGMENT_NS_MIN : ns;
+	return ns < FILE_NS_MIN ? FILE_NS_MIN : ns;
 }
 
 uint64_t kept_segment_bytes(const struct kept *kept)
 {
-	return kept->bytes / SEGMENTS;
+	return kept->bytes / FILES;
 }
 
-/* Whether the oldest segment can be dropped. The last one is still being written. */
+uint64_t kept_since(const struct kept *kept)
+{
+	return count_files(kept) ? files(kept)[0].begin : 0;
+}
+
+/* Whether the oldest file can be dropped. The last one is still being written. */
 static bool is_too_much(const struct kept *kept)
 {
-	const struct segment *all = segments(kept);
-	size_t count = segment_count(kept);
+	const struct kept_file *all = files(kept);
+	size_t count = count_files(kept);
 	uint64_t bytes = 0;
 	struct stat st;
 
@@ -163,92 +99,93 @@ static bool is_too_much(const struct kept *kept)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		bytes += fstat(all[i].fd, &st) ? 0 : (uint64_t)st.st_size;
-	/* Reserve space for the segment being written. */
+	/* Reserve space for the file being written. */
 	return kept->bytes && bytes + kept_segment_bytes(kept) > kept->bytes;
 }
 
-/* Moves some records of the oldest segment to `carry`: 1, 0 at its end, or a negative errno. */
-static int take_some(struct kept *kept)
+static int add_file(struct kept *kept, uint64_t time, uint64_t segment, struct sink **sink)
 {
-	struct record record;
-	int more = 1, err;
+	const struct kept_file file = {output_file_nameless(), time, segment, 0};
+	int err = file.fd < 0 ? file.fd : buffer_append(&kept->files, &file, sizeof(file));
 
-	for (int i = 0; more > 0 && i < TURN_RECORDS; i++) {
-		more = profile_reader_next(kept->dropped, &record);
-		if (more <= 0 || record.kind == RECORD_header || record.kind == RECORD_chunk)
-			continue;
-		err = carry_put(kept->carry, &record);
-		if (err && err != -ENOENT)
-			return err;
-	}
-	return more;
-}
-
-int kept_turn(struct kept *kept, uint64_t ns)
-{
-	uint64_t end = monotonic_ns() + ns;
-	int more = 0;
-
-	while (!kept_is_settled(kept) && monotonic_ns() < end) {
-		if (!kept->dropped)
-			more = segment_open(&segments(kept)[0], &kept->dropped);
-		if (more >= 0)
-			more = take_some(kept);
-		if (more < 0)
-			return more;
-		if (more)
-			continue;
-		profile_reader_close(kept->dropped);
-		kept->dropped = NULL;
-		drop_first(kept);
-	}
-	return 0;
-}
-
-bool kept_is_settled(const struct kept *kept)
-{
-	return !kept->dropped && !is_too_much(kept);
-}
-
-uint64_t kept_since(const struct kept *kept)
-{
-	return segment_count(kept) ? segments(kept)[0].begin : 0;
-}
-
-/* --- writing -------------------------------------------------------------------------------- */
-
-static int copy_segment(struct profile_writer *writer, const struct segment *segment)
-{
-	struct profile_reader *reader;
-	struct record record;
-	int err = segment_open(segment, &reader);
-
-	if (err)
-		return err == -ENODATA ? 0 : err; /* nothing was written yet */
-	while (!err && (err = profile_reader_next(reader, &record)) > 0) {
-		err = profile_writer_copy(writer, &record);
-		err = err == -ENOENT ? 0 : err;
-	}
-	profile_reader_close(reader);
+	if (!err)
+		return sink_fd_create(file.fd, sink);
+	if (file.fd >= 0)
+		close(file.fd);
 	return err;
 }
 
-int kept_write(struct kept *kept, uint64_t number, const struct record *last, size_t count,
-	       struct sink *sink)
+int kept_open(struct kept *kept, uint64_t time, struct profile_writer **out)
+{
+	struct sink *sink;
+	int err = add_file(kept, time, 1, &sink);
+
+	err = err ? err : profile_writer_create(sink, out);
+	if (err)
+		return err;
+	files(kept)[0].header = (off_t)profile_writer_size(*out);
+	return profile_writer_segments(*out, time);
+}
+
+int kept_turn(struct kept *kept, struct profile_writer *writer, uint64_t time)
+{
+	struct sink *sink;
+	int err = add_file(kept, time, profile_writer_number(writer) + 1, &sink);
+
+	err = err ? err : profile_writer_turn(writer, sink, time);
+	while (!err && is_too_much(kept))
+		drop_first(kept);
+	return err;
+}
+
+/* Reads at its own place: the recorder may write to the same file. */
+static int copy_file(const struct kept_file *file, struct profile_writer *out)
+{
+	char *data = malloc(COPY_BYTES);
+	off_t at = file->header;
+	ssize_t n = 1;
+	int err = data ? 0 : -ENOMEM;
+
+	while (!err && n) {
+		n = pread(file->fd, data, COPY_BYTES, at);
+		if (n < 0)
+			err = errno == EINTR ? 0 : -errno;
+		else if (n)
+			err = profile_writer_bytes(out, data, (size_t)n);
+		at += n > 0 ? n : 0;
+	}
+	free(data);
+	return err;
+}
+
+/* Behind the bytes of segments, chunks are numbered anew: in an empty segment. */
+static int put_last(struct profile_writer *out, uint64_t segment, const struct record *last,
+		    size_t count)
+{
+	const struct record record = {.kind = RECORD_segment,
+				      .segment = {segment, last[count - 1].end.time}};
+	int err = profile_writer_put(out, &record);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = profile_writer_put(out, &last[i]);
+	return err;
+}
+
+int kept_write(const struct kept *kept, struct profile_writer *writer, uint64_t number,
+	       const struct record *last, size_t count, struct sink *sink)
 {
 	const uint64_t end = count ? last[count - 1].end.time : UINT64_MAX;
-	struct profile_writer *writer;
-	int err = profile_writer_create(sink, &writer), closed;
+	const struct kept_file *all = files(kept);
+	struct profile_writer *out;
+	int err = profile_writer_create(sink, &out), closed;
 
 	if (err)
 		return err;
-	err = profile_writer_resume(writer, kept->carry, kept_since(kept), number);
-	kept->carry = NULL;
-	/* The recorder may already have written to the next segment. */
-	for (size_t i = 0; i < segment_count(kept) && segments(kept)[i].begin < end && !err; i++)
-		err = copy_segment(writer, &segments(kept)[i]);
-	for (size_t i = 0; i < count && !err; i++)
-		err = profile_writer_copy(writer, &last[i]);
-	closed = profile_writer_close(writer);
+	err = profile_writer_head(writer, out, all[0].segment, all[0].begin, number);
+	for (size_t i = 0; i < count_files(kept) && all[i].begin < end && !err; i++)
+		err = copy_file(&all[i], out);
+	if (count && !err)
+		err = put_last(out, profile_writer_number(writer), last, count);
+	closed = profile_writer_close(out);
 	return err ? err : closed;
 }

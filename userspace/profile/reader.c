@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "chain.h"
 #include "codec.h"
 #include "cpu_time.h"
 #include "reader.h"
@@ -29,12 +30,18 @@ struct profile_reader {
 	struct codec *codec;
 	char *input_data;
 	ZSTD_inBuffer input;
-	struct buffer plain;   /* the current frame */
-	struct cursor records; /* the rest of it */
-	uint64_t consumed;     /* bytes of the file up to the end of this frame */
-	uint64_t chunk_next;   /* sequence that the next chunk must have */
-	bool open;             /* the header was returned */
-	bool ended;            /* the last record was an end record */
+	struct buffer plain;    /* the current frame */
+	struct cursor records;  /* the rest of it */
+	struct cursor repeated; /* the rest of an `again` record */
+	struct codec *repeats;  /* of that */
+	struct chain *chain;
+	uint64_t consumed;   /* bytes of the file up to the end of this frame */
+	uint64_t chunk_next; /* sequence that the next chunk has, if no segment begins */
+	uint64_t chunks;     /* begun */
+	bool begins;         /* a segment must begin, since chunks are numbered anew */
+	bool raw;            /* records are returned as they are stored */
+	bool open;           /* the header was returned */
+	bool ended;          /* the last record was an end record */
 	bool done;
 	uint64_t frequency;     /* of the timer, Hz; 0: unknown */
 	struct cpu_shares *cpu; /* weights of this chunk's timer samples */
@@ -174,38 +181,77 @@ static int relate(struct profile_reader *reader, struct record *record)
 /* Rules between records: one header, chunks in sequence, no record outside of a chunk. */
 static bool fits(struct profile_reader *reader, const struct record *record)
 {
+	bool begins = reader->begins;
+
+	reader->begins = false;
 	if (record->kind == RECORD_header)
 		return !reader->open;
 	if (record->kind != RECORD_chunk)
-		return reader->chunk_next > 0;
-	if (record->chunk.sequence != reader->chunk_next)
+		return reader->chunks > 0 && (!begins || record->kind == RECORD_segment);
+	if (record->chunk.sequence && record->chunk.sequence != reader->chunk_next)
 		return false;
-	reader->chunk_next++;
+	reader->begins = !record->chunk.sequence && reader->chunks;
+	reader->chunk_next = record->chunk.sequence + 1;
+	reader->chunks++;
 	codec_reset(reader->codec, record->chunk.time);
 	return true;
+}
+
+/* Decodes the next record, which may be a repeated one: 1, 0 if its code is not known, -EBADMSG. */
+static int decode_next(struct profile_reader *reader, struct record *record)
+{
+	const bool repeats = reader->repeated.at < reader->repeated.end;
+	struct codec *codec = repeats ? reader->repeats : reader->codec;
+	struct cursor payload;
+	uint64_t code;
+
+	if (!next_payload(repeats ? &reader->repeated : &reader->records, &code, &payload))
+		return -EBADMSG;
+	reader->status.records++;
+	if (code >= RECORD_CODES || !record_info((unsigned)code)) {
+		reader->status.unknown++;
+		return reader->chunks ? 0 : -EBADMSG;
+	}
+	if (codec_decode(codec, (unsigned)code, payload, record))
+		return -EBADMSG;
+	return (repeats ? record_may_repeat(record->kind) : fits(reader, record)) ? 1 : -EBADMSG;
+}
+
+/* The place of a record in its recording: 0; 1: it is not returned; -ENOMEM. */
+static int place(struct profile_reader *reader, struct record *record, bool repeated)
+{
+	if (record->kind == RECORD_segment)
+		return chain_segment(reader->chain, &record->segment);
+	if (record->kind != RECORD_again)
+		return chain_take(reader->chain, record, repeated);
+	if (chain_lacks(reader->chain, &record->again)) {
+		const struct bytes records = record->again.records;
+
+		/* Goes on with them. */
+		reader->repeated = cursor_make(records.data, records.size);
+		codec_reset(reader->repeats, chain_time(reader->chain));
+	}
+	return 1;
 }
 
 /* The next known record of the frame: 1, 0 at its end, -EBADMSG if it is invalid, -ENOMEM. */
 static int next_in_frame(struct profile_reader *reader, struct record *record)
 {
-	while (reader->records.at < reader->records.end) {
-		struct cursor payload;
-		uint64_t code;
+	while (reader->repeated.at < reader->repeated.end ||
+	       reader->records.at < reader->records.end) {
+		const bool repeated = reader->repeated.at < reader->repeated.end;
+		int result = decode_next(reader, record);
 
-		if (!next_payload(&reader->records, &code, &payload))
-			return -EBADMSG;
-		reader->status.records++;
-		if (code >= RECORD_CODES || !record_info((unsigned)code)) {
-			if (!reader->chunk_next)
-				return -EBADMSG;
-			reader->status.unknown++;
+		if (result < 0)
+			return result;
+		if (!result)
 			continue;
-		}
-		if (codec_decode(reader->codec, (unsigned)code, payload, record) ||
-		    !fits(reader, record))
-			return -EBADMSG;
 		reader->ended = record->kind == RECORD_end;
-		return relate(reader, record) ? -ENOMEM : 1;
+		result = relate(reader, record);
+		if (!result && !reader->raw)
+			result = place(reader, record, repeated);
+		if (result <= 0)
+			return result ? result : 1;
 	}
 	return 0;
 }
@@ -241,7 +287,7 @@ static void finish_frame(struct profile_reader *reader)
 {
 	reader->status.bytes = reader->consumed;
 	reader->status.plain_bytes += reader->plain.size;
-	reader->status.chunks = reader->chunk_next;
+	reader->status.chunks = reader->chunks;
 	reader->plain.size = 0;
 }
 
@@ -315,10 +361,13 @@ static int init(struct profile_reader *reader)
 {
 	reader->zstd = ZSTD_createDCtx();
 	reader->codec = calloc(1, sizeof(*reader->codec));
+	reader->repeats = calloc(1, sizeof(*reader->repeats));
+	reader->chain = chain_create();
 	reader->input_data = malloc(INPUT_BYTES);
 	if (cpu_shares_create(&reader->cpu))
 		return -ENOMEM;
-	if (!reader->zstd || !reader->codec || !reader->input_data)
+	if (!reader->zstd || !reader->codec || !reader->repeats || !reader->chain ||
+	    !reader->input_data)
 		return -ENOMEM;
 	ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
 	return check_header(reader);
@@ -342,6 +391,11 @@ int profile_reader_open(struct source *source, struct profile_reader **out)
 	return err;
 }
 
+void profile_reader_raw(struct profile_reader *reader)
+{
+	reader->raw = true;
+}
+
 void profile_reader_status(const struct profile_reader *reader, struct profile_status *out)
 {
 	*out = reader->status;
@@ -356,6 +410,8 @@ void profile_reader_close(struct profile_reader *reader)
 	cpu_shares_free(reader->cpu);
 	buffer_free(&reader->plain);
 	free(reader->codec);
+	free(reader->repeats);
+	chain_free(reader->chain);
 	free(reader->input_data);
 	free(reader);
 }

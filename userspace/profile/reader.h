@@ -29,6 +29,10 @@ struct profile_refusal {
 /* The last refusal in this thread. */
 const struct profile_refusal *profile_reader_refusal(void);
 
+/* From now on records are returned as they are stored: `again` records, which are skipped or
+ * replaced by what they repeat otherwise, and ids of the recordings (chain.h). */
+void profile_reader_raw(struct profile_reader *reader);
+
 /*
  * Returns the next record known to records.def, including the header: 1 and *record, whose BYTES
  * stay valid until the next call. 0 at the end, whether complete or torn; negative errno if the

@@ -68,17 +68,17 @@ enum record_ref record_defines(enum record_kind kind)
 	}
 }
 
-uint64_t *record_common(struct record *record)
+bool record_may_repeat(enum record_kind kind)
 {
-	switch (record->kind) {
-	case RECORD_process:
-		return &record->process.common;
-	case RECORD_thread:
-		return &record->thread.common;
-	case RECORD_kernel_frame:
-		return &record->kernel_frame.common;
+	switch (kind) {
+	case RECORD_header:
+	case RECORD_chunk:
+	case RECORD_segment:
+	case RECORD_again:
+	case RECORD_end:
+		return false;
 	default:
-		return NULL;
+		return true;
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAGIC  "gcprof"
-#define FORMAT_NUMBER 4 /* raised when an older reader would misread a file; see FORMAT.md */
+#define FORMAT_NUMBER 5 /* raised when an older reader would misread a file; see FORMAT.md */
 
 #define RECORDINGS_MAX 65536 /* recording numbers in a merged profile are lower */
 
@@ -99,8 +99,8 @@ unsigned record_stream(const struct record *record);
 /* What records of a kind define; their first field is the id. */
 enum record_ref record_defines(enum record_kind kind);
 
-/* The field with the id that is the same in all files of a recording; NULL: the kind has none. */
-uint64_t *record_common(struct record *record);
+/* May an `again` record contain records of this kind? */
+bool record_may_repeat(enum record_kind kind);
 
 /* The description of a code from records.def; NULL if unknown. Never freed. */
 const struct record_info *record_info(unsigned code);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "carry.h"
+#include "again.h"
 #include "codec.h"
 #include "cpu_time.h"
 #include "intern.h"
@@ -20,7 +20,15 @@
 #define FORMAT_LEVEL 1
 #define MAGIC_OFFSET 12 /* in a file */
 
-#define SECOND_NS 1000000000
+#define STRING_MAX (CODEC_BYTES_MAX / 2) /* bytes: with others it fits an `again` record */
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* A segment ends when it is this long, has so many bytes before compression, and so many times
+ * those that it repeats. */
+#define SEGMENT_NS    (10 * SECOND_NS)
+#define SEGMENT_BYTES ((uint64_t)4 << 20)
+#define SEGMENT_TIMES 20
 
 const struct output_mark profile_mark = {MAGIC_OFFSET, FORMAT_MAGIC};
 
@@ -30,7 +38,9 @@ struct profile_writer {
 	struct intern intern;
 	writer_watch *watch; /* sees all records; may be NULL */
 	void *watcher;
-	struct carry *carry; /* if the recording continues in other files, else NULL */
+	struct again *again;    /* of a recording in segments, else NULL */
+	uint64_t segment;       /* begin of the current one, ns */
+	uint64_t segment_bytes; /* of its complete chunks, before compression */
 	ZSTD_CCtx *zstd;
 	struct cpu_sums *cpu;
 	uint64_t tick_ns;    /* between two timer ticks */
@@ -38,9 +48,10 @@ struct profile_writer {
 	struct buffer packed;
 	uint64_t chunks; /* begun in this file */
 	uint64_t written;
-	uint64_t part;      /* number of the file in the recording, from 1 */
+	uint64_t parts;     /* complete files */
 	bool whole;         /* only a flush ends a chunk */
 	uint64_t last_time; /* last TIME seen: the base of the next chunk */
+	uint64_t latest;    /* of all records, which are not all in order of time */
 	uint64_t stored;    /* the same of what was written */
 	int error;          /* the first failure; nothing is written after it */
 };
@@ -87,7 +98,8 @@ static int write_frame(struct profile_writer *writer)
 	if (err)
 		return err;
 	writer->written += size;
-	writer->stored = writer->last_time;
+	writer->segment_bytes += writer->plain.size;
+	writer->stored = writer->latest;
 	writer->plain.size = 0;
 	return 0;
 }
@@ -107,7 +119,7 @@ static int write_header(struct profile_writer *writer)
 static void release(struct profile_writer *writer)
 {
 	intern_finish(&writer->intern);
-	carry_free(writer->carry);
+	again_free(writer->again);
 	ZSTD_freeCCtx(writer->zstd);
 	cpu_sums_free(writer->cpu);
 	buffer_free(&writer->plain);
@@ -184,7 +196,8 @@ static int put_plain(void *context, const struct record *record)
 	struct profile_writer *writer = context;
 	int err = 0;
 
-	record_time(record, &writer->last_time);
+	if (record_time(record, &writer->last_time) && writer->last_time > writer->latest)
+		writer->latest = writer->last_time;
 	if (!writer->plain.size)
 		err = begin_chunk(writer);
 	/* The end record must be the last. */
@@ -213,26 +226,102 @@ int profile_writer_put(struct profile_writer *writer, const struct record *recor
 	err = writer->watch ? writer->watch(writer->watcher, record) : 0;
 	if (err)
 		return fail(writer, err);
-	if (!writer->carry)
+	if (!writer->again)
 		return put_plain(writer, record);
-	err = carry_put(writer->carry, record);
+	err = again_put(writer->again, record);
 	return err == -ENOMEM ? fail(writer, err) : err;
 }
 
-int profile_writer_carry(struct profile_writer *writer)
+static uint64_t put_string(void *context, const char *text, size_t size)
 {
-	writer->part = 1;
-	return fail(writer, carry_create(put_plain, writer, &writer->carry));
+	return profile_writer_string(context, text, size);
 }
 
-int profile_writer_resume(struct profile_writer *writer, struct carry *carry, uint64_t time,
-			  uint64_t part)
+int profile_writer_segments(struct profile_writer *writer, uint64_t time)
 {
-	writer->carry = carry;
-	writer->whole = true;
-	writer->last_time = time;
-	carry_redirect(carry, put_plain, writer);
-	return fail(writer, carry_begin(carry, time, part));
+	const struct again_output output = {put_plain, put_string, writer};
+	int err = again_create(&output, &writer->again);
+
+	writer->segment = time;
+	return fail(writer, err ? err : again_segment(writer->again, time));
+}
+
+/* Between two segments. */
+static void end_segment(struct profile_writer *writer, uint64_t time)
+{
+	fail(writer, profile_writer_flush(writer));
+	writer->chunks = 0;
+	writer->segment = writer->last_time = time;
+	writer->segment_bytes = 0;
+}
+
+/* The samples of a file do not stand for time before it. */
+static void change_sink(struct profile_writer *writer, struct sink *sink)
+{
+	fail(writer, writer->sink->close(writer->sink));
+	writer->sink = sink;
+	writer->written = 0;
+	cpu_sums_cut(writer->cpu);
+}
+
+static int begin_segment(struct profile_writer *writer, uint64_t time)
+{
+	return writer->error ? writer->error : fail(writer, again_segment(writer->again, time));
+}
+
+int profile_writer_segment(struct profile_writer *writer, uint64_t time)
+{
+	end_segment(writer, time);
+	return begin_segment(writer, time);
+}
+
+int profile_writer_turn(struct profile_writer *writer, struct sink *sink, uint64_t time)
+{
+	end_segment(writer, time);
+	change_sink(writer, sink);
+	return begin_segment(writer, time);
+}
+
+int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time)
+{
+	end_segment(writer, time);
+	change_sink(writer, sink);
+	codec_reset(writer->codec, 0);
+	if (!writer->error)
+		fail(writer, write_header(writer));
+	if (!writer->error)
+		profile_writer_head(writer, writer, UINT64_MAX, time, ++writer->parts + 1);
+	return begin_segment(writer, time);
+}
+
+int profile_writer_head(struct profile_writer *writer, struct profile_writer *out, uint64_t segment,
+			uint64_t time, uint64_t part)
+{
+	const struct again_output output = {.write = put_plain, .context = out};
+
+	return fail(out, again_head(writer->again, &output, segment, time, part));
+}
+
+int profile_writer_bytes(struct profile_writer *writer, const void *data, size_t size)
+{
+	int err = profile_writer_flush(writer);
+
+	err = err ? err : writer->sink->write(writer->sink, data, size);
+	writer->chunks = 0;
+	writer->written += size;
+	return fail(writer, err);
+}
+
+uint64_t profile_writer_number(const struct profile_writer *writer)
+{
+	return writer->again ? again_number(writer->again) : 0;
+}
+
+bool profile_writer_is_long(const struct profile_writer *writer, uint64_t time)
+{
+	return writer->again && time >= writer->segment + SEGMENT_NS &&
+	       writer->segment_bytes >= SEGMENT_BYTES &&
+	       writer->segment_bytes >= SEGMENT_TIMES * again_bytes(writer->again);
 }
 
 void profile_writer_whole(struct profile_writer *writer)
@@ -246,54 +335,10 @@ void profile_writer_watch(struct profile_writer *writer, writer_watch *watch, vo
 	writer->watcher = context;
 }
 
-int profile_writer_copy(struct profile_writer *writer, const struct record *record)
-{
-	struct record sample;
-
-	switch (record->kind) {
-	case RECORD_header:
-		return 0;
-	case RECORD_chunk:
-		return profile_writer_flush(writer);
-	case RECORD_cpu:
-		/* Readers recompute it. */
-		sample = *record;
-		sample.cpu.ns = 0;
-		return profile_writer_put(writer, &sample);
-	default:
-		return profile_writer_put(writer, record);
-	}
-}
-
-/* Ends the file and starts another one. */
-static int change_file(struct profile_writer *writer, struct sink *sink, uint64_t time)
-{
-	int err = profile_writer_flush(writer);
-	int closed = writer->sink->close(writer->sink);
-
-	writer->sink = sink;
-	writer->written = writer->chunks = 0;
-	writer->last_time = time;
-	cpu_sums_cut(writer->cpu);
-	codec_reset(writer->codec, 0);
-	err = err ? err : closed;
-	err = err ? err : write_header(writer);
-	if (err || !writer->carry)
-		return err;
-	return carry_begin(writer->carry, time, ++writer->part);
-}
-
-int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time)
-{
-	return fail(writer, change_file(writer, sink, time));
-}
-
 int profile_writer_ran(struct profile_writer *writer, uint64_t thread, int64_t ns, uint64_t ticks)
 {
-	int err = writer->carry ? carry_thread(writer->carry, thread, &thread) : 0;
+	int err = writer->again ? again_thread(writer->again, thread) : 0;
 
-	if (err == -ENOENT)
-		return err;
 	return fail(writer, err ? err : cpu_sums_add(writer->cpu, thread, ns, ticks));
 }
 
@@ -342,8 +387,8 @@ uint64_t profile_writer_string(struct profile_writer *writer, const char *text, 
 	struct record record = {.kind = RECORD_string};
 	bool added = false;
 
-	if (size > CODEC_BYTES_MAX)
-		size = CODEC_BYTES_MAX;
+	if (size > STRING_MAX)
+		size = STRING_MAX;
 	record.string.id = intern_string(&writer->intern, text, size, &added);
 	record.string.text = (struct bytes){text, size};
 	return define(writer, record.string.id, added, &record);

@@ -14,7 +14,6 @@
 #include "../util/output_file.h"
 
 struct profile_writer;
-struct carry;
 
 /* How profiles begin: with their magic, behind the header of the first frame. */
 extern const struct output_mark profile_mark;
@@ -23,32 +22,36 @@ extern const struct output_mark profile_mark;
 int profile_writer_create(struct sink *sink, struct profile_writer **out);
 
 /*
- * Allows the recording to continue in other files; call it before the first record.
- * profile_writer_put() then returns -ENOENT, without an effect, for a record of a thread or process
- * that ended two files ago.
+ * Makes the recording a chain of segments, of which the first begins at `time` (CLOCK_MONOTONIC, as
+ * all times here); call it before the first record. Each segment has all that it refers to.
  */
-int profile_writer_carry(struct profile_writer *writer);
+int profile_writer_segments(struct profile_writer *writer, uint64_t time);
+
+/* Ends the chunk, whose last record was already put, and begins the next segment, which is in the
+ * same file, at `time`. profile_writer_is_long(): is it time to do so? */
+int profile_writer_segment(struct profile_writer *writer, uint64_t time);
+bool profile_writer_is_long(const struct profile_writer *writer, uint64_t time);
+
+/* The same in another file, which has the facts about the recording before its first segment. Takes
+ * over the sink, even on failure. */
+int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time);
 
 /*
- * Ends the file, whose last record was already put, and continues in another one that begins at
- * `time`. The new file is self-contained (carry.h), or refers to the previous files without
- * profile_writer_carry(). Takes over the sink, even on failure.
+ * The same, but the sink gets segments only, which make a profile with others of the recording that
+ * follow each other: `out` begins a new one, with this number and the facts from before the first
+ * of its segments; then put the bytes of each, and an end. profile_writer_number(): of the segment
+ * that was begun last.
  */
-int profile_writer_next(struct profile_writer *writer, struct sink *sink, uint64_t time);
+int profile_writer_turn(struct profile_writer *writer, struct sink *sink, uint64_t time);
+uint64_t profile_writer_number(const struct profile_writer *writer);
+int profile_writer_head(struct profile_writer *writer, struct profile_writer *out, uint64_t segment,
+			uint64_t time, uint64_t part);
+int profile_writer_bytes(struct profile_writer *writer, const void *data, size_t size);
 
 /* From now on `watch` gets each record before it is put, with the ids of the recording. Its errors
  * become errors of the writer. */
 typedef int writer_watch(void *context, const struct record *record);
 void profile_writer_watch(struct profile_writer *writer, writer_watch *watch, void *context);
-
-/*
- * Turns files that refer to previous ones into a self-contained profile. `carry` holds everything
- * from before and is taken over. Then copy each record of the files. No other function that puts
- * records may be called. Errors as for profile_writer_put().
- */
-int profile_writer_resume(struct profile_writer *writer, struct carry *carry, uint64_t time,
-			  uint64_t part);
-int profile_writer_copy(struct profile_writer *writer, const struct record *record);
 
 /* From now on chunks end only when profile_writer_flush() is called. */
 void profile_writer_whole(struct profile_writer *writer);
@@ -109,7 +112,8 @@ int profile_writer_flush(struct profile_writer *writer);
 /* Bytes passed to the sink so far. */
 uint64_t profile_writer_size(const struct profile_writer *writer);
 
-/* The time of the last record passed to the sink, in ns as in the records; 0: none has a time. */
+/* The latest time of the records passed to the sink, in ns as in the records; 0: none has a time.
+ */
 uint64_t profile_writer_stored(const struct profile_writer *writer);
 
 /* Flushes, closes the sink and frees. NULL is allowed. */

@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "code_files.h"
 #include "../symbols/code_table.h"
 #include "../symbols/jitdump.h"
-#include "../symbols/perf_map.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
 #include "../util/monotonic.h"
+#include "names.h"
 
 #define BLOCK          ((size_t)1 << 20)
 #define FILE_BYTES_MAX (INT64_C(1) << 30) /* per file */

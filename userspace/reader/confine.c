@@ -95,11 +95,14 @@ static void limit(int resource, uint64_t value)
 
 static void limit_all(bool writes)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* need more address space */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	limit(RLIMIT_AS, SPACE_BYTES_MAX);
 	limit(RLIMIT_DATA, DATA_BYTES_MAX);
-#endif
 	limit(RLIMIT_FSIZE, writes ? FILE_BYTES_MAX : 0);
+#else /* need more address space, and may report into a file */
+	limit(RLIMIT_FSIZE, FILE_BYTES_MAX);
+	(void)writes;
+#endif
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_NPROC, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dumps.c: answers READ_STACK: unwinds stack dumps by libunwind. */
-#include "dumps.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <link.h>

@@ -3,13 +3,14 @@
 #ifndef GCPROF_READER_FACTS_H
 #define GCPROF_READER_FACTS_H
 
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes.h"
 #include "../symbols/symbols.h"
 #include "../symbols/unwind.h"
+#include "probes.h"
 
 #define FACTS_TEXT_BYTES 256
 #define OWN_SECTION      "gcprof_text" /* functions of a collector or provider */
@@ -43,5 +44,22 @@ int facts_take(const void *data, size_t size, struct file_facts *out,
  */
 bool facts_locate(const struct file_facts *facts, uint64_t start, uint64_t offset, uint64_t address,
 		  uint64_t *out);
+
+/* Finds out whether a file has its own malloc(), and which. */
+
+/* These numbers are part of file facts, but are not stored in profiles. */
+enum allocator {
+	ALLOCATOR_NONE,
+	ALLOCATOR_LIBC,      /* the C library's */
+	ALLOCATOR_SANITIZER, /* must be the first library loaded */
+	ALLOCATOR_JEMALLOC,
+	ALLOCATOR_TCMALLOC,
+	ALLOCATOR_MIMALLOC,
+	ALLOCATOR_OTHER,
+	ALLOCATORS
+};
+
+/* For use in "PROGRAM has ...". */
+const char *allocator_name(uint32_t allocator);
 
 #endif

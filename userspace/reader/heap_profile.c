@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* heap_profile.c: answers READ_HEAP: a program's own heap profile. */
-#include "heap_profile.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../runtimes/go/buckets.h"
 #include "remote_memory.h"
-#include "../runtimes/go_buckets.h"
 
 #define BYTES_SANE (UINT64_C(1) << 56)
 #define RATE_USUAL (512 << 10) /* if the program's sampler is off now */

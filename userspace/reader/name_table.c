@@ -4,15 +4,15 @@
  * The program may have written anything: circular chunks, invalid addresses, any count. Chunks,
  * entries and bytes are therefore limited, and unreadable parts are skipped.
  */
-#include "name_table.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "remote_memory.h"
 #include "../../gc/provider/frame.h"
+#include "remote_memory.h"
 
 enum { READ_AT_ONCE = 64 }; /* entries */
 

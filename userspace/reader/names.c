@@ -15,12 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "code_files.h"
-#include "remote_memory.h"
-#include "../runtimes/cpython_names.h"
-#include "../runtimes/hotspot_names.h"
+#include "../runtimes/cpython/names.h"
+#include "../runtimes/hotspot/names.h"
 #include "../symbols/elf_file.h"
 #include "../symbols/unwind_file.h"
+#include "remote_memory.h"
 
 #define ANSWER_NAMES_BYTES (32 << 10) /* per place: the innermost names beyond it are dropped */
 
@@ -141,9 +140,12 @@ static size_t find_native(struct names *names, const struct names_request *head,
 static size_t find_type(struct names *names, const struct names_request *head, const char *path,
 			uint64_t number, struct symbol *out)
 {
-	*out = (struct symbol){.name = names->type};
-	return symbols_type(names->symbols, path, head->build_id, head->build_id_size, number,
-			    names->type, sizeof(names->type)) > 0;
+	bool plain = false;
+	size_t size = symbols_type(names->symbols, path, head->build_id, head->build_id_size,
+				   number, names->type, sizeof(names->type), &plain);
+
+	*out = (struct symbol){.name = names->type, .line = plain};
+	return size > 0;
 }
 
 static int answer_file(struct names *names, const struct names_request *head,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h: answers READ_NAMES, READ_CODE and READ_TYPES: names of functions and types. */
+/* names.h: answers READ_NAMES, READ_CODE and READ_TYPES, also from files that grow. */
 #ifndef GCPROF_READER_NAMES_H
 #define GCPROF_READER_NAMES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire.h"
 #include "../symbols/symbols.h"
+#include "wire.h"
 
 #define NAMES_BATCH      256        /* places per request */
 #define NAMES_TEXT_MAX   2048       /* bytes per name or file */
@@ -19,7 +20,7 @@
  * A request is this head, then places. Its descriptors are: READ_NAMES, READ_TYPES: the file;
  * READ_CODE: the perf map, if any, then all jitdump files of the process, always in the same order;
  * READ_JAVA: a socket (remote_memory.h), and libjvm.so; READ_BYTECODE: a file with everything
- * reported (record/symbolize/bytecodes.h).
+ * reported (record/symbolize/bytecodes.c).
  */
 struct names_request {
 	uint64_t owner; /* number of the file or process, never reused */
@@ -57,5 +58,30 @@ int names_create(struct names **out);
 
 /* Answers one request and takes over its descriptors. A negative errno. */
 int names_answer(struct names *names, struct request *request);
+
+/* Growing files in which processes describe code generated at run time. */
+
+struct code_files;
+
+/* NULL: no memory. */
+struct code_files *code_files_create(void);
+void code_files_free(struct code_files *files); /* NULL is allowed */
+
+/*
+ * Reads the new data of a perf map or jitdump file of the process; takes over the descriptor. Pass
+ * a perf map each time, with a new descriptor. A jitdump file is kept, and read further whenever a
+ * name of the process is requested. -ENOMEM; malformed parts of a file are skipped.
+ */
+int code_files_add(struct code_files *files, uint64_t process, bool dump, int fd);
+
+/* Number of jitdump files of a process that are being read. */
+size_t code_files_dumps(const struct code_files *files, uint64_t process);
+
+/*
+ * The function at an address in the process at that time (CLOCK_MONOTONIC ns). Jitdump files give
+ * the time of each function. New entries in a perf map date from after the previous reading.
+ */
+bool code_files_find(struct code_files *files, uint64_t process, uint64_t address, uint64_t time,
+		     struct symbol *out);
 
 #endif

@@ -14,7 +14,6 @@
 #include "../runtimes/find.h"
 #include "../symbols/elf_file.h"
 #include "notes.h"
-#include "operands.h"
 
 #define PROVIDER "gcprof"
 #define NOP      0x90

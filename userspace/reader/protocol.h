@@ -32,15 +32,15 @@
 
 enum worker_request_kind {
 	READ_FACTS = 1, /* an ELF file: struct file_facts, then its probe sites */
-	READ_ROWS,      /* an ELF file: its unwind rows, see rows.h */
+	READ_ROWS,      /* an ELF file: its unwind rows, see reader.h */
 	READ_NAMES,     /* places in a file: their names, see names.h */
 	READ_CODE,      /* perf maps or jitdump files and addresses: names */
 	READ_TYPES,     /* numbers of types of a file's runtime: names */
 	READ_JAVA,      /* memory (remote_memory.h) of a Java virtual machine and frames: names */
 	READ_BYTECODE,  /* interpreted functions as reported: names */
-	READ_STACK,     /* a stack dump: its frames, see dumps.h */
-	READ_HEAP,      /* memory of a program: its own heap profile, see heap_profile.h */
-	READ_TABLE,     /* memory of a program: its name table, see name_table.h */
+	READ_STACK,     /* a stack dump: its frames, see reader.h */
+	READ_HEAP,      /* memory of a program: its own heap profile, see reader.h */
+	READ_TABLE,     /* memory of a program: its name table, see reader.h */
 	READ_PROFILE,   /* a profile: its rows, see ../fleet/rows.h */
 };
 

@@ -11,15 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../runtimes/hotspot/tables.h"
 #include "confine.h"
-#include "dumps.h"
-#include "heap_profile.h"
 #include "facts.h"
-#include "name_table.h"
 #include "names.h"
-#include "rows.h"
 #include "wire.h"
-#include "../runtimes/hotspot_tables.h"
 
 static int answer_facts(int fd)
 {

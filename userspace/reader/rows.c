@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rows.c: answers READ_ROWS: the unwind rows of a file. */
 /* Wire format: a head, then pages, rows and rules in their in-memory layout. */
-#include "rows.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -76,7 +76,11 @@ static void choose_user(void)
 		reader_user += PIDS;
 }
 
-uid_t spawn_reader_user(void)
+/*
+ * The user that the readers of this process become: one of 1879048192 to 2147483647, which no
+ * system gives to users or containers, and which no running process has. For root.
+ */
+static uid_t spawn_reader_user(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 

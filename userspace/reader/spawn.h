@@ -25,12 +25,6 @@ struct spawn {
  */
 pid_t spawn_start(struct spawn *spawn, const char *role, int socket, bool hurried);
 
-/*
- * The user that the readers of this process become: one of 1879048192 to 2147483647, which no
- * system gives to users or containers, and which no running process has. For root.
- */
-uid_t spawn_reader_user(void);
-
 /* Waits until `spawn` may be freed; a short time if the process was killed. */
 void spawn_wait(const struct spawn *spawn);
 

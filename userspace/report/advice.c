@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* advice.c: findings that stand out in a profile, each with evidence and a remedy. */
+/* advice.c: what is wrong with a recording, each with evidence and a remedy. */
 /*
- * Each rule inspects the model and, if it finds something, writes its evidence and a
- * remedy. The thresholds select what is worth a developer's time, such as a twentieth of
- * the wall time or a third of the promoted bytes. A rule that would rest on a handful of
- * samples stays silent.
+ * Each rule inspects the model and, if it finds something, writes its evidence and a remedy. What
+ * the program does wrong is among the model's findings.
  */
 #include "advice.h"
 
@@ -14,328 +12,277 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../gc/provider/probe_args.h"
+#include "../util/path_base.h"
 #include "../util/plural.h"
-#include "advice_rules.h"
-#include "units.h"
+#include "../util/units.h"
 
-#define QUEUED_MIN_NS 200e6
+/* Where a rule writes its sentences; the remedy may stay empty. Each rule writes something and
+ * returns true if the model shows it. */
+struct words {
+	FILE *evidence, *remedy;
+};
 
-static double wall_of(const struct model *model)
+/* Writes how many events of each stream are missing; returns their number. */
+static uint64_t write_lost_events(const struct model *model, FILE *out)
 {
-	return (double)model->run.wall;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < model->n_streams; i++)
+		lost += model->streams[i].lost;
+	if (!lost)
+		return 0;
+	fprintf(out, "%s event%s lost (", unit_count(lost).text,
+		plural(lost, "[ was|s were]").text);
+	for (size_t i = 0, named = 0; i < model->n_streams; i++)
+		if (model->streams[i].lost)
+			fprintf(out, "%s%s %s", named++ ? ", " : "", model->streams[i].name,
+				unit_count(model->streams[i].lost).text);
+	fprintf(out, "): their figures are too low.");
+	return lost;
 }
 
-static double pauses_of(const struct model *model)
+/* The options that make fewer events of a stream; NULL: none. */
+static const char *fewer_by(const char *stream)
 {
-	return model_gc_ns(&model->gc);
+	static const char *const options[][2] = {
+		{"alloc", "a larger -R"},
+		{"cpu", "a lower -F"},
+		{"syscall", "--syscalls slow=TIME"},
+		{"sched", "--no-off-cpu"},
+		{"fault", "no --faults"},
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (!strcmp(options[i][0], stream))
+			return options[i][1];
+	return NULL;
 }
 
-/* A name too long for a sentence loses the directories of its import path, then its end. */
-static void write_name(FILE *out, const char *name)
+/* What would have kept the losses that come from too many events. */
+static void write_fewer(const struct model *model, FILE *out)
 {
-	const size_t most = 60;
+	bool fewer = false;
+	int named = 0;
 
-	if (strlen(name) > most)
-		for (size_t i = strcspn(name, "([ "); i > 0; i--)
-			if (name[i - 1] == '/') {
-				name += i;
-				break;
-			}
-	fprintf(out, "%.*s", (int)most, name);
-}
+	for (size_t i = 0; i < model->n_streams; i++) {
+		const char *option = fewer_by(model->streams[i].name);
+		bool has = false;
 
-static void write_site(FILE *out, const struct model_site *site)
-{
-	write_name(out, site->functions[0]);
-	if (!site->functions[1])
-		return;
-	fputs(" (called by ", out);
-	write_name(out, site->functions[1]);
-	fputc(')', out);
-}
-
-/* The site with the most bytes that were promoted and then died. */
-static const struct model_site *worst_site(const struct model *model)
-{
-	const struct model_site *worst = NULL;
-
-	for (size_t i = 0; i < model->n_sites; i++)
-		if (!worst || model->sites[i].life.premature_bytes > worst->life.premature_bytes)
-			worst = &model->sites[i];
-	return worst;
-}
-
-static bool find_premature_promotion(const struct model *model, struct words *words)
-{
-	const struct model_site *site = worst_site(model);
-	double promoted = 0, premature = 0;
-
-	for (size_t i = 0; i < model->n_types; i++) {
-		promoted += model->types[i].life.promoted_bytes;
-		premature += model->types[i].life.premature_bytes;
+		for (size_t j = 0; j < model->n_losses; j++)
+			has |= model->losses[j].fewer &&
+			       model->losses[j].severity_code == SEVERITY_LOST &&
+			       !strcmp(model->losses[j].stream, model->streams[i].name);
+		fewer |= has;
+		if (has && option)
+			fprintf(out, "%s%s", named++ ? ", " : "Record fewer events (", option);
 	}
-	/* At least some 20 samples, and a significant part of the run. */
-	if (!site || premature < 20 * (double)model->alloc.period || premature < promoted / 3)
+	if (fewer)
+		fprintf(out, "%s other load on the machine.",
+			named ? "), or reduce" : "The recorder could not keep up: reduce");
+}
+
+static bool find_children(const struct model *model, struct words *words)
+{
+	uint64_t count = model->run.children ? strtoull(model->run.children, NULL, 10) : 0;
+
+	if (!count)
 		return false;
 	fprintf(words->evidence,
-		"%s of the %s promoted was dead by the next major collection; %s of that comes "
-		"from ",
-		unit_percent(premature / promoted).text, unit_bytes(promoted).text,
-		unit_percent(site->life.premature_bytes / premature).text);
-	write_site(words->evidence, site);
-	fprintf(words->evidence, ", which caused %s of collection time.",
-		unit_time(site->gc_ns).text);
-	fprintf(words->remedy, "Shorten the lifetime of these objects (keep fewer at a time), or "
-			       "make the nursery larger");
-	if (model->gc.nursery_bytes)
-		fprintf(words->remedy, " than %s",
-			unit_bytes((double)model->gc.nursery_bytes).text);
-	fprintf(words->remedy, ".");
+		"%s %s that the recorded ones had started before %s not recorded; those of a "
+		"server do its work.",
+		unit_count(count).text, plural(count, "process[|es]").text,
+		plural(count, "[is|are]").text);
+	fprintf(words->remedy, "Add them to record -p, or record their --cgroup.");
 	return true;
 }
 
-static bool find_small_nursery(const struct model *model, struct words *words)
+static bool find_lost(const struct model *model, struct words *words)
 {
-	const struct model_gc *gc = &model->gc;
-	double minor = (double)gc->minor.total_ns, count = (double)gc->minor.count;
+	uint64_t lost = write_lost_events(model, words->evidence);
 
-	if (minor < 0.05 * wall_of(model) || count < 20 || gc->fixed_ns * count < minor / 2)
+	for (size_t i = 0; i < model->n_losses; i++) {
+		const struct model_loss *loss = &model->losses[i];
+
+		if (loss->severity_code != SEVERITY_LOST || !strcmp(loss->unit, "events"))
+			continue;
+		fprintf(words->evidence, "%s%s %s.", lost ? " " : "", unit_count(loss->count).text,
+			loss->text);
+		lost += loss->count;
+	}
+	write_fewer(model, words->remedy);
+	return lost > 0;
+}
+
+static bool find_unfinished_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t cut = stacks->samples - stacks->complete;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+	int most = REASON_USER_END;
+
+	cut -= guessed < cut ? guessed : cut;
+	if (stacks->samples < 100 || (double)cut < 0.05 * (double)stacks->samples)
 		return false;
-	if (gc->overlap)
-		fprintf(words->evidence, "%s minor collections took %s in all threads",
-			unit_count(gc->minor.count).text, unit_time(minor).text);
+	fprintf(words->evidence, "%s of %s stacks are truncated: totals of callers are too low.",
+		unit_percent((double)cut / (double)stacks->samples).text,
+		unit_count(stacks->samples).text);
+	for (int i = 0; i < STACK_REASONS; i++)
+		if (i != REASON_USER_GUESSED && stacks->reasons[i] > stacks->reasons[most])
+			most = i;
+	fprintf(words->evidence, " Mostly: %s.", stack_reason_text(most));
+	return true;
+}
+
+/* Nothing is known of these: neither unwind rows nor names. */
+static bool has_unread_files(const struct model *model)
+{
+	for (size_t i = 0; i < model->n_losses; i++)
+		if (!strcmp(model->losses[i].name, "NAMES_FILE"))
+			return true;
+	return false;
+}
+
+static bool find_guessed_stacks(const struct model *model, struct words *words)
+{
+	const struct model_stacks *stacks = &model->stacks;
+	uint64_t guessed = stacks->reasons[REASON_USER_GUESSED];
+	bool generated = stacks->guessed_generated > guessed / 2, named = false;
+	bool early = stacks->guessed_early > guessed / 2;
+
+	if (stacks->samples < 100 || (double)guessed < 0.05 * (double)stacks->samples)
+		return false;
+	fprintf(words->evidence,
+		"%s of %s stacks were unwound by frame pointers through code without unwind "
+		"rows%s%s: callers may be missing there.",
+		unit_percent((double)guessed / (double)stacks->samples).text,
+		unit_count(stacks->samples).text, generated ? ", which was made at run time" : "",
+		early ? ", most of them in the first 2 s, before gcprof had read its files" : "");
+	for (size_t i = 0; i < model->n_runtimes && !generated; i++)
+		named |= model->runtimes[i].names != NULL;
+	/* What a runtime's own compiler makes has no such option. */
+	if (has_unread_files(model))
+		fprintf(words->remedy, "A file could not be opened or read: record -v says which "
+				       "and why.");
+	else if (!generated && !named && !early)
+		fprintf(words->remedy,
+			"Build that code with -fno-omit-frame-pointer, or with frame information.");
+	return true;
+}
+
+static bool find_few_samples(const struct model *model, struct words *words)
+{
+	const struct model_alloc *alloc = &model->alloc;
+
+	if (!alloc->samples || alloc->samples >= 100 || alloc->bytes.value <= 0)
+		return false;
+	fprintf(words->evidence,
+		"Only %" PRIu64 " allocation%s sampled: the total may be anywhere from %s to %s, "
+		"and single types and sites are even less certain.",
+		alloc->samples, plural(alloc->samples, "[ was|s were]").text,
+		unit_bytes(alloc->bytes.low).text, unit_bytes(alloc->bytes.high).text);
+	fprintf(words->remedy, "Record for longer, or with more samples: -R %" PRIu64 "K.",
+		alloc->period >= 16 * 1024 ? alloc->period / 16 / 1024 : 1);
+	return true;
+}
+
+/* Code without names that was generated at run time, of the process with the most of it. */
+static bool find_unnamed(const struct model *model, struct words *words)
+{
+	const size_t prefix = strlen(GENERATED_UNNAMED);
+	const struct model_function *row = NULL;
+	const char *names = NULL;
+
+	for (size_t i = 0; i < model->n_functions && !row; i++)
+		if (strncmp(model->functions[i].name, GENERATED_UNNAMED, prefix) == 0)
+			row = &model->functions[i];
+	if (!row || row->cpu_samples < 100 ||
+	    row->cpu_total_ns < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is spent in, or below, code without names that %.60s made at "
+		"run time.",
+		unit_percent(row->cpu_total_ns / (double)model->cpu.on_cpu_ns).text,
+		row->name + prefix);
+	for (size_t i = 0; i < model->n_runtimes && !names; i++)
+		if (!strcmp(model->runtimes[i].program, row->name + prefix))
+			names = model->runtimes[i].names;
+	if (names)
+		fputs(names, words->remedy);
+	return true;
+}
+
+/* Whether it is named by its place in a file without symbols. */
+static bool is_place(const struct model_function *row)
+{
+	const char *base = row->module ? path_base(row->module) : "";
+	size_t length = strlen(base);
+
+	return length && row->runtime == RUNTIME_NATIVE && strncmp(row->name, base, length) == 0 &&
+	       strncmp(row->name + length, "+0x", 3) == 0;
+}
+
+/* The runtime whose program this file is, or belongs to as sbcl.core does to sbcl; NULL: none. */
+static const struct model_runtime *runtime_of(const struct model *model, const char *module)
+{
+	for (size_t i = 0; i < model->n_runtimes; i++) {
+		const char *program = model->runtimes[i].program;
+
+		if (model->runtimes[i].names && *program &&
+		    !strncmp(program, path_base(module), strlen(program)))
+			return &model->runtimes[i];
+	}
+	return NULL;
+}
+
+/* How the functions of a file get names. Only packages of the system have some with symbols. */
+static void write_symbols(const struct model *model, const char *module, FILE *out)
+{
+	const struct model_runtime *runtime = runtime_of(model, module);
+	bool packaged = !strncmp(module, "/usr/", 5) && strncmp(module, "/usr/local/", 11);
+
+	if (runtime && runtime->names_file)
+		fputs(runtime->names, out);
+	else if (packaged || !strncmp(module, "/lib", 4))
+		fprintf(out, "Install the debug symbols of its package, and record again.");
+	else if (!runtime)
+		fprintf(out, "Build it without -s or strip, and record again.");
+}
+
+/* Functions without symbols, of the file whose costliest one leads. */
+static bool find_stripped(const struct model *model, struct words *words)
+{
+	const struct model_function *most = NULL;
+	bool managed = false, unread = has_unread_files(model);
+	double sum = 0;
+
+	for (size_t i = 0; i < model->n_functions; i++)
+		managed |= model->functions[i].runtime == RUNTIME_MANAGED &&
+			   strncmp(model->functions[i].name, GENERATED_UNNAMED,
+				   strlen(GENERATED_UNNAMED)) != 0;
+	for (size_t i = 0; i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    (!most || model->functions[i].cpu_self_ns > most->cpu_self_ns))
+			most = &model->functions[i];
+	for (size_t i = 0; most && i < model->n_functions; i++)
+		if (is_place(&model->functions[i]) &&
+		    strcmp(model->functions[i].module, most->module) == 0)
+			sum += model->functions[i].cpu_self_ns;
+	if (!most || model->cpu.samples < 100 || sum < 0.1 * (double)model->cpu.on_cpu_ns)
+		return false;
+	fprintf(words->evidence,
+		"%s of the CPU time is in functions of %.100s that have no names: the file has no "
+		"symbols for them%s.",
+		unit_percent(sum / (double)model->cpu.on_cpu_ns).text, path_base(most->module),
+		unread ? ", or could not be read" : "");
+	if (unread)
+		fprintf(words->remedy, "record -v says which files could not be read, and why.");
 	else
-		fprintf(words->evidence, "Minor collections came every %s and took %s of wall time",
-			unit_time(wall_of(model) / count).text,
-			unit_percent(minor / wall_of(model)).text);
-	fprintf(words->evidence,
-		", most of which (about %s each) does not depend on what they copy.",
-		unit_time(gc->fixed_ns).text);
-	fprintf(words->remedy, "Make the nursery larger");
-	if (gc->nursery_bytes)
-		fprintf(words->remedy, " (%s now)", unit_bytes((double)gc->nursery_bytes).text);
-	fprintf(words->remedy, ": fewer collections then do the same work.");
-	return true;
-}
-
-static bool find_costly_site(const struct model *model, struct words *words)
-{
-	const struct model_site *site = NULL;
-	double pauses = pauses_of(model);
-
-	/* The table may be sorted by anything. */
-	for (size_t i = 0; i < model->n_sites; i++)
-		if (!site || model->sites[i].gc_ns > site->gc_ns)
-			site = &model->sites[i];
-	if (!site || pauses < 0.05 * wall_of(model) || site->gc_ns < pauses / 4 ||
-	    site->life.samples < 10)
-		return false;
-	fprintf(words->evidence, "%s of the time in collections is caused by allocations in ",
-		unit_percent(site->gc_ns / pauses).text);
-	write_site(words->evidence, site);
-	fprintf(words->evidence, ": %s", unit_bytes(site->bytes.value).text);
-	if (site->type && strcmp(site->type, TYPE_UNKNOWN) != 0)
-		fprintf(words->evidence, " of type %.60s", site->type);
-	if (site->survived.value >= 0)
-		fprintf(words->evidence, ", of which %s survives",
-			unit_percent(site->survived.value).text);
-	fprintf(words->evidence, ".");
-	fprintf(words->remedy, "Allocate or keep less there first.");
-	return true;
-}
-
-static bool find_long_pauses(const struct model *model, struct words *words)
-{
-	const struct model_pauses *minor = &model->gc.minor, *major = &model->gc.major;
-	const struct model_pauses *worse = minor->max_ns > major->max_ns ? minor : major;
-	const struct model_pause *longest = model->n_pauses ? &model->pauses[0] : NULL;
-
-	if (worse->max_ns < 100000000)
-		return false;
-	fprintf(words->evidence,
-		"The longest pause, in a %s collection, took %s; 99 %% of %s took %s "
-		"or less.",
-		worse == minor ? "minor" : "major", unit_time((double)worse->max_ns).text,
-		unit_count(worse->count).text, unit_time((double)worse->p99_ns).text);
-	if (longest && longest->sums.own_wait_ns > longest->pause_ns / 2) {
-		fprintf(words->evidence, " Its thread was off the CPU for %s of it.",
-			unit_time((double)longest->sums.own_wait_ns).text);
-		fprintf(words->remedy, "See what else ran then, or what the collector waited for: "
-				       "report --gc and --off-cpu.");
-		return true;
-	}
-	fprintf(words->remedy, "%s",
-		worse == minor
-			? "Minor pauses grow with the bytes they copy: report --gc shows whose "
-			  "objects the longest ones copied, and what they delayed."
-			: "If the collector can work in steps, find out why it did not: the "
-			  "program asked for a full collection, or the heap was full.");
-	return true;
-}
-
-/*
- * Calls that the collector itself makes or in which its threads wait for its end, and calls
- * in which a thread waits for a time or for work.
- */
-static bool is_no_stall(const char *call)
-{
-	static const char *const names[] = {
-		"mmap",       "munmap",      "madvise",    "mremap",          "brk",
-		"mprotect",   "futex",       "membarrier", "sched_yield",     "nanosleep",
-		"epoll_wait", "epoll_pwait", "poll",       "clock_nanosleep", "ppoll"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(call, names[i]) == 0)
-			return true;
-	return false;
-}
-
-/* A figure of a call, which may be an estimate. */
-static struct unit_text figure_of(const struct model_syscall *call, uint64_t count)
-{
-	struct unit_text text = unit_rough((double)count), about;
-
-	if (!call->estimated)
-		return unit_count(count);
-	snprintf(about.text, sizeof(about.text), "about %.24s", text.text);
-	return about;
-}
-
-static bool find_stalled_calls(const struct model *model, struct words *words)
-{
-	const struct model_syscall *worst = NULL;
-
-	for (size_t i = 0; i < model->n_syscalls; i++) {
-		const struct model_syscall *call = &model->syscalls[i];
-
-		if (!is_no_stall(call->name) && (!worst || call->in_gc_ns > worst->in_gc_ns))
-			worst = call;
-	}
-	if (!worst || (double)worst->in_gc_ns < 0.01 * wall_of(model))
-		return false;
-	fprintf(words->evidence,
-		"%s of %s %s of %s %s in progress during a collection, for %s of their %s.",
-		figure_of(worst, worst->in_gc_count).text, figure_of(worst, worst->count).text,
-		plural(worst->count, "call[|s]").text, worst->name,
-		plural(worst->in_gc_count, "[was|were]").text,
-		unit_time((double)worst->in_gc_ns).text, unit_time((double)worst->total_ns).text);
-	fprintf(words->remedy,
-		"The thread could not continue until the pause was over, or waited anyway: "
-		"compare with --filter during=syscall:%s.",
-		worst->name);
-	return true;
-}
-
-static bool find_explicit(const struct model *model, struct words *words)
-{
-	bool most = model->gc.requests_missing;
-	/* A request may take several collections. */
-	uint64_t count = most ? model->gc.reasons[GCPROF_REASON_EXPLICIT].count
-			      : model->gc.requests;
-	double ns = (double)model->gc.reasons[GCPROF_REASON_EXPLICIT].total_ns;
-
-	if (!count || ns < 0.02 * wall_of(model))
-		return false;
-	fprintf(words->evidence,
-		"The program itself requested %s%s collection%s, which took %s (%s of wall time).",
-		most ? "up to " : "", unit_count(count).text, plural(count, "[|s]").text,
-		unit_time(ns).text, unit_percent(ns / wall_of(model)).text);
-	fprintf(words->remedy, "Let the collector decide when to collect.");
-	return true;
-}
-
-static bool find_slow_stops(const struct model *model, struct words *words)
-{
-	const struct model_gc *gc = &model->gc;
-
-	if (gc->stop_max_ns < 1000000 || (double)gc->stop_ns < 0.1 * pauses_of(model))
-		return false;
-	fprintf(words->evidence, "Stopping all threads took %s of the pauses, at most %s.",
-		unit_percent((double)gc->stop_ns / pauses_of(model)).text,
-		unit_time((double)gc->stop_max_ns).text);
-	fprintf(words->remedy,
-		"Some thread reaches its safepoint late: look for long loops and calls "
-		"without one, or fewer threads than CPUs.");
-	return true;
-}
-
-/* Calls that ask for a file by name. Others fail in normal use, as a read of a socket without data
- * or a wait with a time limit. */
-static bool asks_for_file(const char *call)
-{
-	static const char *const calls[] = {
-		"open",     "openat", "openat2", "stat",       "lstat",     "statx",  "newfstatat",
-		"readlink", "access", "execve",  "readlinkat", "faccessat", "unlink", "faccessat2"};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (!strcmp(calls[i], call))
-			return true;
-	return false;
-}
-
-static bool find_failing_calls(const struct model *model, struct words *words)
-{
-	const struct model_syscall *worst = NULL;
-
-	for (size_t i = 0; i < model->n_syscalls; i++)
-		if (asks_for_file(model->syscalls[i].name) &&
-		    (!worst || model->syscalls[i].errors > worst->errors))
-			worst = &model->syscalls[i];
-	if (!worst || worst->errors < 1000 || worst->errors < worst->count / 2)
-		return false;
-	fprintf(words->evidence, "%s of %s calls of %s failed.",
-		figure_of(worst, worst->errors).text, figure_of(worst, worst->count).text,
-		worst->name);
-	fprintf(words->remedy, "If the program keeps asking for something that rarely exists, "
-			       "cache the answer.");
-	return true;
-}
-
-/* The total time if every call took the median time. */
-static double usual_ns(const struct model_syscall *call)
-{
-	return (double)call->p50_ns * (double)call->count;
-}
-
-static bool find_many_calls(const struct model *model, struct words *words)
-{
-	const struct model_syscall *call = NULL;
-
-	for (size_t i = 0; i < model->n_syscalls; i++)
-		if (!call || usual_ns(&model->syscalls[i]) > usual_ns(call))
-			call = &model->syscalls[i];
-	/* Long calls wait for something; many short calls are work. */
-	if (!call || call->count < 10000 || call->p50_ns > 20000 ||
-	    (double)call->total_ns < 0.1 * wall_of(model))
-		return false;
-	/* If a few calls take most of the time, making fewer calls would not help. */
-	if ((double)call->total_ns > 4 * usual_ns(call))
-		return false;
-	fprintf(words->evidence,
-		"%s calls of %s took %s, %s of wall time; half of them %s or less.",
-		figure_of(call, call->count).text, call->name,
-		unit_time((double)call->total_ns).text,
-		unit_percent((double)call->total_ns / wall_of(model)).text,
-		unit_time((double)call->p50_ns).text);
-	fprintf(words->remedy, "Fewer, larger ones would cost less.");
-	return true;
-}
-
-/* A machine or container with too few CPUs for its load. */
-static bool find_queues(const struct model *model, struct words *words)
-{
-	double queued = (double)model->cpu.queued_ns, cpu = (double)model->cpu.on_cpu_ns;
-
-	if (queued < QUEUED_MIN_NS || queued < 0.25 * (queued + cpu))
-		return false;
-	fprintf(words->evidence,
-		"Threads were ready to run for %s but waited for a CPU, %s of the time in which "
-		"they wanted one.",
-		unit_time(queued).text, unit_percent(queued / (queued + cpu)).text);
-	fprintf(words->remedy,
-		"There are more threads than CPUs, other programs use the CPUs, or the quota of "
-		"the cgroup is used up (nr_throttled in its cpu.stat).");
+		write_symbols(model, most->module, words->remedy);
+	if (managed)
+		fprintf(words->remedy,
+			"%sWith --frames managed, their time counts for the functions of the "
+			"program's own language that called them.",
+			ftell(words->remedy) > 0 ? " " : "");
 	return true;
 }
 
@@ -344,16 +291,7 @@ static const struct rule {
 	bool (*find)(const struct model *model, struct words *words);
 } rules[] = {
 	{"lost_data", find_lost},
-	{"premature_promotion", find_premature_promotion},
-	{"costly_site", find_costly_site},
-	{"small_nursery", find_small_nursery},
-	{"long_pauses", find_long_pauses},
-	{"explicit_collections", find_explicit},
-	{"slow_stops", find_slow_stops},
-	{"stalled_calls", find_stalled_calls},
-	{"queues", find_queues},
-	{"many_calls", find_many_calls},
-	{"failing_calls", find_failing_calls},
+	{"children", find_children},
 	{"few_samples", find_few_samples},
 	{"unfinished_stacks", find_unfinished_stacks},
 	{"guessed_stacks", find_guessed_stacks},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* advice.h: findings that stand out in a profile, each with evidence and a remedy. */
+/* advice.h: what is wrong with a recording, each with evidence and a remedy. */
 #ifndef GCPROF_ADVICE_H
 #define GCPROF_ADVICE_H
 
@@ -8,12 +8,12 @@
 #include "../model/model.h"
 
 struct advice {
-	const char *name; /* stable, for scripts: "premature_promotion" */
+	const char *name; /* stable, for scripts: "lost_data" */
 	char *evidence;   /* a sentence with the figures */
 	char *remedy;     /* what to do about it; "": nothing that is known to help */
 };
 
-enum { ADVICE_MAX = 16 };
+enum { ADVICE_MAX = 8 };
 
 struct advice_list {
 	struct advice items[ADVICE_MAX];
@@ -23,5 +23,8 @@ struct advice_list {
 /* Fills an empty list. 0 or -ENOMEM; call advice_free() in any case. */
 int advice_find(const struct model *model, struct advice_list *list);
 void advice_free(struct advice_list *list);
+
+/* Why a stack is incomplete, as a clause: losses.c. */
+const char *stack_reason_text(enum stack_reason reason);
 
 #endif

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../util/plural.h"
-#include "json_values.h"
+#include "../util/units.h"
+#include "json_parts.h"
 #include "sections.h"
-#include "units.h"
 
 enum { ROWS_DEFAULT = 100, INDENT_MAX = 40 };
 
@@ -59,6 +59,7 @@ static void print_node(struct printer *printer, uint32_t number, int indent, boo
 	const struct call_cost *total = &node->total;
 	char text[512];
 
+	table_shows_row(printer->table, ROWS_END, node);
 	cell_share(printer->table, value_of(printer, number), printer->whole);
 	cell_time(printer->table, total->cpu_ns);
 	cell_bytes(printer->table, total->alloc_bytes);
@@ -119,7 +120,7 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 		{NULL, "GC caused", false, 3, 0}, {"system", "calls", false, 4, 0},
 		{"off the", "CPU", false, 5, 0},  {NULL, "function", true, 0, 30},
 	};
-	struct page page = {out, options->width, options->colour};
+	struct page page = {out, options->width, options->colour, options->rows};
 	struct section section = {.model = model, .page = &page, .top = 1, .parts = 1};
 	struct printer printer = {
 		.tree = tree,
@@ -133,7 +134,7 @@ int calls_text(const struct model *model, const struct call_tree *tree,
 		page_paragraph(&page, STYLE_PLAIN, 0, "%s profile%s",
 			       unit_count(request->profiles).text,
 			       plural(request->profiles, "[|s]").text);
-	else
+	else if (!options->bare)
 		error = section_head(&section);
 	printer.least = printer.whole / 100;
 	if (error)

@@ -10,7 +10,7 @@
 #include "../model/world/text.h"
 #include "../util/plural.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
 
 enum { REASONS_SHOWN = 12 };
 
@@ -66,14 +66,7 @@ static int describe_reasons(const struct section *section)
 		write_reason(out, gc->reasons[i % GC_REASONS].count, names[i % GC_REASONS], "");
 	for (size_t i = 0; i < gc->n_named_reasons && i < REASONS_SHOWN; i++)
 		write_reason(out, gc->named_reasons[i].count, gc->named_reasons[i].name, "for ");
-	if (fclose(out) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	if (*text)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
-	free(text);
-	return 0;
+	return page_written(section->page, out, &text);
 }
 
 /* Prints utilisation for windows of 10 ms, 100 ms and so on, as far as it is known. */
@@ -170,20 +163,28 @@ static void describe_size(const struct section *section)
 		       plural(gc->major.cycles, "[|s]").text);
 }
 
-/* Nothing is charged where no object was sampled that collections process. */
-static void describe_uncharged(const struct section *section)
+/* What is charged to no object, and why. */
+static void describe_unattributed(const struct section *section)
 {
-	const struct model_alloc *alloc = &section->model->alloc;
+	static const char *const words[UNATTRIBUTED] = {
+#define WHY(NAME, key, words) words,
+#include "../model/world/unattributed.def"
+#undef WHY
+	};
+	const struct model_gc *gc = &section->model->gc;
+	char text[400] = "";
+	size_t used = 0;
 
-	if (alloc->collected)
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "%s of pause time could not be charged to any allocation sample",
-			       unit_time(section->model->gc.no_samples_ns).text);
-	else
-		page_paragraph(section->page, STYLE_PLAIN, 2,
-			       "no function or type is charged with the pauses: %s",
-			       alloc->samples ? "the program frees the sampled objects itself"
-					      : "there are no allocation samples");
+	for (int why = 0; why < UNATTRIBUTED; why++)
+		if (gc->unattributed[why] >= 1 && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+						 used ? ", " : "",
+						 unit_time(gc->unattributed[why]).text, words[why]);
+	if (used)
+		page_paragraph(
+			section->page, STYLE_PLAIN, 2, "%s of %s is charged to no object: %s",
+			unit_time(gc->unattributed_ns).text,
+			gc->pauses_charged ? "the pauses" : "the collectors' CPU time", text);
 }
 
 /* The CPU time of the collector's parts. */
@@ -230,8 +231,7 @@ static void describe_heap(const struct section *section)
 			       "stopping the threads took %s of the pauses, at most %s",
 			       unit_time((double)gc->stop_ns).text,
 			       unit_time((double)gc->stop_max_ns).text);
-	if (gc->no_samples_ns >= 1)
-		describe_uncharged(section);
+	describe_unattributed(section);
 	if (gc->unreachable)
 		page_paragraph(section->page, STYLE_PLAIN, 2, "%s object%s found to be unreachable",
 			       unit_count(gc->unreachable).text,
@@ -457,14 +457,7 @@ static int describe_causes(const struct section *section)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		write_reason(out, causes[i].count, causes[i].name, "for ");
-	if (fclose(out) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	if (*text)
-		page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
-	free(text);
-	return 0;
+	return page_written(section->page, out, &text);
 }
 
 static int print_cycles(const struct section *section)

@@ -10,7 +10,6 @@
 #include "../model/figures.h"
 #include "../model/world/arena.h"
 #include "../util/map.h"
-#include "advice.h"
 
 /* From the 95 % quantile of the normal distribution to the 99.9 % quantile. */
 static const double row_wider = 3.2905 / 1.95996;
@@ -26,9 +25,31 @@ struct estimate diff_change(const struct estimate *before, const struct estimate
 	};
 }
 
-static bool is_exact(const struct estimate *estimate)
+bool diff_is_exact(const struct estimate *estimate)
 {
 	return estimate->low >= estimate->high;
+}
+
+/*
+ * The ends are those ratios r for which the interval of value - r * by has 0 at its end: so a ratio
+ * lies beyond r if and only if the difference from r times the other figure is certain.
+ */
+struct estimate diff_ratio(const struct estimate *value, const struct estimate *by)
+{
+	double a = value->value, b = by->value, product = a * b;
+	double below = value->low * (2 * a - value->low),
+	       above = value->high * (2 * a - value->high);
+	double by_above = by->high * (2 * b - by->high), by_below = by->low * (2 * b - by->low);
+	double ratio = a == b ? 1 : a / b; /* also of 0 and 0 */
+	struct estimate out = {ratio, 0, INFINITY};
+
+	if (diff_is_exact(value) && diff_is_exact(by))
+		return diff_exactly(ratio);
+	if (below > 0)
+		out.low = below / (product + sqrt(product * product - below * by_above));
+	if (by_below > 0)
+		out.high = (product + sqrt(product * product - above * by_below)) / by_below;
+	return out;
 }
 
 enum diff_verdict diff_judge(const struct diff_row *row, double wider)
@@ -37,51 +58,26 @@ enum diff_verdict diff_judge(const struct diff_row *row, double wider)
 	double low = change->value - (change->value - change->low) * wider;
 	double high = change->value + (change->high - change->value) * wider;
 
-	if (is_exact(&row->before) && is_exact(&row->after))
+	if (diff_is_exact(&row->before) && diff_is_exact(&row->after))
 		return DIFF_EXACT;
 	return low > 0 ? DIFF_MORE : high < 0 ? DIFF_LESS : DIFF_NOISE;
 }
 
-static struct estimate exactly(double value)
+static void compare(struct diff_row *row)
 {
-	return (struct estimate){value, value, value};
-}
-
-/* Timer samples are random: a Poisson count, in which samples may have different weights. */
-static struct estimate ticks(double ns, const struct model *model)
-{
-	double all = (double)(model->cpu.on_cpu_ns - model->cpu.no_samples_ns);
-	double usual = model->run.frequency ? 1e9 / (double)model->run.frequency : 0;
-	double tick = all > 0 ? model->cpu.squares / all : usual;
-	struct tally tally = {.value = ns, .variance = ns * tick};
-
-	return ns > 0 ? tally_estimate(&tally) : estimate_of_nothing((uint64_t)tick);
-}
-
-static struct estimate cpu_time(const struct model *model)
-{
-	double ns = (double)model->cpu.on_cpu_ns;
-
-	return model->cpu.exact ? exactly(ns) : ticks(ns, model);
-}
-
-/* The total time of random events; `squares` is the sum of the squared times, its variance. */
-static struct estimate total_of(double ns, double squares)
-{
-	struct tally tally = {.value = ns, .variance = squares};
-
-	return tally_estimate(&tally);
+	row->change = diff_change(&row->before, &row->after);
+	row->verdict = diff_judge(row, row->rank == DIFF_OF_ROW ? row_wider : 1);
 }
 
 int diff_add(struct diff_table *table, const char *name, enum diff_unit unit,
 	     struct estimate before, struct estimate after, enum diff_rank rank)
 {
-	struct diff_row row = {.name = name, .unit = unit, .before = before, .after = after};
+	struct diff_row row = {
+		.name = name, .unit = unit, .rank = rank, .before = before, .after = after};
 
 	if (array_reserve(&table->rows, &table->capacity, table->count, sizeof(row)) < 0)
 		return -ENOMEM;
-	row.change = diff_change(&before, &after);
-	row.verdict = diff_judge(&row, rank == DIFF_OF_ROW ? row_wider : 1);
+	compare(&row);
 	table->rows[table->count++] = row;
 	return 0;
 }
@@ -92,104 +88,6 @@ const struct model *diff_only_in(const struct diff *diff, unsigned stream)
 	bool before = diff->before->recorded & bit, after = diff->after->recorded & bit;
 
 	return before == after ? NULL : before ? diff->before : diff->after;
-}
-
-static double premature_bytes(const struct model *model)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < model->n_types; i++)
-		sum += model->types[i].life.premature_bytes;
-	return sum;
-}
-
-/* Part of the allocated bytes: each byte is as uncertain as those of the total. */
-static struct estimate part_of(double value, const struct model_alloc *alloc)
-{
-	double reach = alloc->bytes.high - alloc->bytes.value;
-	struct tally tally = {.value = value};
-
-	if (value <= 0)
-		return estimate_of_nothing(alloc->period);
-	if (alloc->bytes.value > 0)
-		tally.variance = reach * reach / 3.8415 * value / alloc->bytes.value;
-	return tally_estimate(&tally);
-}
-
-/* Two intervals around the same value: takes the farther ends. */
-static struct estimate widest(const struct estimate *a, const struct estimate *b)
-{
-	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
-}
-
-/* An estimate if system calls were not always traced; otherwise exact. */
-static struct estimate calls_of(const struct model *model)
-{
-	if (model_calls_unknown(model))
-		return (struct estimate){.high = INFINITY};
-	return model->tracing.estimated ? model->tracing.count
-					: exactly((double)model->syscall_count);
-}
-
-/* The variance of the total is the sum of the variances of its rows. */
-static struct estimate calls_time_of(const struct model *model)
-{
-	struct estimate time;
-	double squares = 0;
-
-	if (model_calls_unknown(model))
-		return (struct estimate){.high = INFINITY};
-	for (size_t i = 0; i < model->n_syscalls; i++)
-		squares += model->syscalls[i].squares;
-	time = total_of((double)model->syscall_ns, squares);
-	return model->tracing.estimated ? widest(&time, &model->tracing.time) : time;
-}
-
-#define TOTAL(name, unit, before, after)                                                           \
-	do {                                                                                       \
-		if (!error)                                                                        \
-			error = diff_add(&diff->totals, name, unit, before, after, DIFF_OF_TOTAL); \
-	} while (0)
-#define EXACT(name, unit, field) \
-	TOTAL(name, unit, exactly((double)a->field), exactly((double)b->field))
-
-static int make_totals(struct diff *diff)
-{
-	const struct model *a = diff->before, *b = diff->after;
-	int error = 0;
-
-	EXACT("wall time", DIFF_TIME, run.wall);
-	if (model_has(a, NEEDS_CPU) && model_has(b, NEEDS_CPU)) {
-		TOTAL("CPU time", DIFF_TIME, cpu_time(a), cpu_time(b));
-		if (model_has(a, NEEDS_GC) && model_has(b, NEEDS_GC))
-			TOTAL("CPU time in collections", DIFF_TIME,
-			      ticks((double)a->cpu.in_gc_ns, a), ticks((double)b->cpu.in_gc_ns, b));
-	}
-	if (model_has(a, NEEDS_GC) && model_has(b, NEEDS_GC)) {
-		TOTAL("pauses, minor", DIFF_TIME,
-		      total_of((double)a->gc.minor.total_ns, a->gc.minor.squares),
-		      total_of((double)b->gc.minor.total_ns, b->gc.minor.squares));
-		TOTAL("pauses, major", DIFF_TIME,
-		      total_of((double)a->gc.major.total_ns, a->gc.major.squares),
-		      total_of((double)b->gc.major.total_ns, b->gc.major.squares));
-		EXACT("longest minor pause", DIFF_TIME, gc.minor.max_ns);
-		EXACT("longest major pause", DIFF_TIME, gc.major.max_ns);
-		EXACT("minor collections", DIFF_COUNT, gc.minor.count);
-		EXACT("major collections", DIFF_COUNT, gc.major.cycles);
-		EXACT("promoted", DIFF_BYTES, gc.promoted_bytes);
-		EXACT("peak heap", DIFF_BYTES, gc.heap_peak_bytes);
-	}
-	if (model_has(a, NEEDS_ALLOC) && model_has(b, NEEDS_ALLOC)) {
-		TOTAL("allocated", DIFF_BYTES, a->alloc.bytes, b->alloc.bytes);
-		TOTAL("objects", DIFF_COUNT, a->alloc.objects, b->alloc.objects);
-		TOTAL("promoted, then died", DIFF_BYTES, part_of(premature_bytes(a), &a->alloc),
-		      part_of(premature_bytes(b), &b->alloc));
-	}
-	if (model_has(a, NEEDS_SYSCALL) && model_has(b, NEEDS_SYSCALL)) {
-		TOTAL("system calls", DIFF_COUNT, calls_of(a), calls_of(b));
-		TOTAL("time in system calls", DIFF_TIME, calls_time_of(a), calls_time_of(b));
-	}
-	return error;
 }
 
 /* Named figures of one profile. Figures with equal names are added up. */
@@ -260,7 +158,7 @@ static int gather_functions(const struct model *model, struct diff_table *table,
 	(void)table;
 	for (size_t i = 0; i < model->n_functions && !error; i++) {
 		const struct model_function *row = &model->functions[i];
-		struct estimate cpu = ticks(row->cpu_self_ns, model);
+		struct estimate cpu = diff_ticks(row->cpu_self_ns, model);
 
 		if (row->cpu_self_ns > 0)
 			error = figures_add(figures, row->name, &cpu);
@@ -279,7 +177,6 @@ static int gather_types(const struct model *model, struct diff_table *table,
 	return error;
 }
 
-/* The cost charged to a site is as uncertain as the bytes by which it is charged. */
 static int gather_sites(const struct model *model, struct diff_table *table,
 			struct figures *figures)
 {
@@ -288,15 +185,13 @@ static int gather_sites(const struct model *model, struct diff_table *table,
 
 	for (size_t i = 0; i < model->n_sites && !error; i++) {
 		const struct model_site *row = &model->sites[i];
-		double part = row->bytes.value > 0 ? row->gc_ns / row->bytes.value : 0;
-		struct estimate gc = {row->gc_ns, row->bytes.low * part, row->bytes.high * part};
 		const char *name;
 
-		if (row->gc_ns <= 0)
+		if (row->gc_ns.value <= 0)
 			continue;
 		figure_join(row->functions, text, sizeof(text));
 		name = keep_name(table, text);
-		error = name ? figures_add(figures, name, &gc) : -ENOMEM;
+		error = name ? figures_add(figures, name, &row->gc_ns) : -ENOMEM;
 	}
 	return error;
 }
@@ -309,10 +204,10 @@ static int gather_syscalls(const struct model *model, struct diff_table *table,
 	(void)table;
 	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
 		const struct model_syscall *row = &model->syscalls[i];
-		struct estimate time = total_of((double)row->total_ns, row->squares);
+		struct estimate time = diff_events((double)row->total_ns, row->squares);
 
 		if (row->estimated)
-			time = widest(&time, &row->time);
+			time = diff_widest(&time, &row->time);
 		error = figures_add(figures, row->name, &time);
 	}
 	return error;
@@ -336,6 +231,22 @@ void diff_sort(struct diff_table *table)
 {
 	if (table->count)
 		qsort(table->rows, table->count, sizeof(*table->rows), by_change);
+}
+
+static int gather_calls(const struct model *model, struct diff_table *table,
+			struct figures *figures)
+{
+	int error = 0;
+
+	(void)table;
+	for (size_t i = 0; i < model->n_syscalls && !error; i++) {
+		const struct model_syscall *row = &model->syscalls[i];
+		struct estimate count = row->estimated ? row->calls
+						       : diff_exactly((double)row->count);
+
+		error = figures_add(figures, row->name, &count);
+	}
+	return error;
 }
 
 static int join(struct diff_table *table, enum diff_unit unit, const struct figures sides[2],
@@ -385,14 +296,14 @@ static int make_table(const struct diff *diff, struct diff_table *table, enum di
 int diff_make(const struct model *before, const struct model *after, struct diff *diff)
 {
 	/* An event without samples may still have happened. */
-	struct estimate no_ticks[2] = {ticks(0, before), ticks(0, after)};
+	struct estimate no_ticks[2] = {diff_ticks(0, before), diff_ticks(0, after)};
 	struct estimate no_bytes[2] = {estimate_of_nothing(before->alloc.period),
 				       estimate_of_nothing(after->alloc.period)};
-	struct estimate nothing[2] = {exactly(0), exactly(0)};
+	struct estimate nothing[2] = {diff_exactly(0), diff_exactly(0)};
 	int error;
 
 	*diff = (struct diff){.before = before, .after = after};
-	error = make_totals(diff);
+	error = diff_make_totals(diff);
 	if (!error)
 		error = make_table(diff, &diff->functions, DIFF_TIME, NEEDS_CPU, gather_functions,
 				   no_ticks);
@@ -405,7 +316,31 @@ int diff_make(const struct model *before, const struct model *after, struct diff
 	if (!error && !model_calls_unknown(before) && !model_calls_unknown(after))
 		error = make_table(diff, &diff->syscalls, DIFF_TIME, NEEDS_SYSCALL, gather_syscalls,
 				   nothing);
+	if (!error && !model_calls_unknown(before) && !model_calls_unknown(after))
+		error = make_table(diff, &diff->calls, DIFF_COUNT, NEEDS_SYSCALL, gather_calls,
+				   nothing);
 	return error;
+}
+
+void diff_divide(struct diff *diff)
+{
+	struct diff_table *tables[] = {&diff->totals, &diff->functions, &diff->types,
+				       &diff->sites,  &diff->syscalls,  &diff->calls};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		for (size_t j = 0; j < tables[i]->count; j++) {
+			struct diff_row *row = &tables[i]->rows[j];
+
+			if (row->figure && row->figure->level)
+				continue;
+			row->divided = true;
+			row->before = diff_ratio(&row->before, &diff->per.of[0]);
+			row->after = diff_ratio(&row->after, &diff->per.of[1]);
+			compare(row);
+		}
+		if (i) /* totals keep their order */
+			diff_sort(tables[i]);
+	}
 }
 
 static void table_clear(struct diff_table *table)
@@ -424,4 +359,134 @@ void diff_free(struct diff *diff)
 	table_clear(&diff->sites);
 	table_clear(&diff->pauses);
 	table_clear(&diff->syscalls);
+	table_clear(&diff->calls);
+}
+
+struct estimate diff_ticks(double ns, const struct model *model)
+{
+	double all = (double)(model->cpu.on_cpu_ns - model->cpu.no_samples_ns);
+	double usual = model->run.frequency ? 1e9 / (double)model->run.frequency : 0;
+	double tick = all > 0 ? model->cpu.squares / all : usual;
+	struct tally tally = {.value = ns, .variance = ns * tick};
+
+	return ns > 0 ? tally_estimate(&tally) : estimate_of_nothing((uint64_t)tick);
+}
+
+struct estimate diff_events(double ns, double squares)
+{
+	struct tally tally = {.value = ns, .variance = squares};
+
+	return tally_estimate(&tally);
+}
+
+struct estimate diff_widest(const struct estimate *a, const struct estimate *b)
+{
+	return (struct estimate){a->value, fmin(a->low, b->low), fmax(a->high, b->high)};
+}
+
+static struct estimate cpu_time(const struct model *model)
+{
+	double ns = (double)model->cpu.on_cpu_ns;
+
+	return model->cpu.exact ? diff_exactly(ns) : diff_ticks(ns, model);
+}
+
+static struct estimate pauses(const struct model_pauses *pauses)
+{
+	return diff_events((double)pauses->total_ns, pauses->squares);
+}
+
+static struct estimate all_pauses(const struct model_gc *gc)
+{
+	return diff_events(model_gc_ns(gc), gc->minor.squares + gc->major.squares +
+						    gc->others.squares + gc->around.squares);
+}
+
+static struct estimate longest(const struct model_gc *gc)
+{
+	return diff_exactly(fmax(fmax((double)gc->minor.max_ns, (double)gc->major.max_ns),
+				 (double)gc->others.max_ns));
+}
+
+static double premature_bytes(const struct model *model)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < model->n_types; i++)
+		sum += model->types[i].life.premature_bytes;
+	return sum;
+}
+
+/* Part of the allocated bytes: each byte is as uncertain as those of the total. */
+static struct estimate part_of(double value, const struct model_alloc *alloc)
+{
+	double reach = alloc->bytes.high - alloc->bytes.value;
+	struct tally tally = {.value = value};
+
+	if (value <= 0)
+		return estimate_of_nothing(alloc->period);
+	if (alloc->bytes.value > 0)
+		tally.variance = reach * reach / 3.8415 * value / alloc->bytes.value;
+	return tally_estimate(&tally);
+}
+
+/* An estimate if system calls were not always traced; otherwise exact. */
+static struct estimate calls_of(const struct model *model)
+{
+	return model->tracing.estimated ? model->tracing.count
+					: diff_exactly((double)model->syscall_count);
+}
+
+/* The variance of the total is the sum of the variances of its rows. */
+static struct estimate calls_time_of(const struct model *model)
+{
+	struct estimate time;
+	double squares = 0;
+
+	for (size_t i = 0; i < model->n_syscalls; i++)
+		squares += model->syscalls[i].squares;
+	time = diff_events((double)model->syscall_ns, squares);
+	return model->tracing.estimated ? diff_widest(&time, &model->tracing.time) : time;
+}
+
+/* Whether the figure is known, unless a stream is missing that it needs. */
+#define TOTAL(key, name, unit, kind, work, needs, known, of)                   \
+	static bool read_##key(const struct model *m, struct estimate *value)  \
+	{                                                                      \
+		*value = (known) ? (of) : (struct estimate){.high = INFINITY}; \
+		return known;                                                  \
+	}
+#include "diff_figures.def"
+
+enum { SUM, LEVEL };
+enum { NEEDS_CPU_GC = NEEDS_CPU | NEEDS_GC };
+
+const struct diff_figure diff_figures[DIFF_FIGURES] = {
+#define TOTAL(key, name, unit, kind, work, needs, known, of) \
+	{#key, name, DIFF_##unit, NEEDS_##needs, kind == LEVEL, work, read_##key},
+#include "diff_figures.def"
+};
+
+bool diff_read(const struct diff_figure *figure, const struct model *model, struct estimate *value)
+{
+	return model_has(model, figure->needs) && figure->read(model, value);
+}
+
+int diff_make_totals(struct diff *diff)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < DIFF_FIGURES && !error; i++) {
+		const struct diff_figure *figure = &diff_figures[i];
+		struct estimate before, after;
+
+		if (!diff_read(figure, diff->before, &before) ||
+		    !diff_read(figure, diff->after, &after))
+			continue;
+		error = diff_add(&diff->totals, figure->name, figure->unit, before, after,
+				 DIFF_OF_TOTAL);
+		if (!error)
+			diff->totals.rows[diff->totals.count - 1].figure = figure;
+	}
+	return error;
 }

@@ -7,7 +7,7 @@
 #include "../util/plural.h"
 #include "bars.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
 
 enum {
 	PARTS = 4, /* buckets per row: a power of two of ns, or all below 4 ns */

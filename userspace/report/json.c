@@ -7,7 +7,6 @@
 
 #include "../profile/status.h"
 #include "json_parts.h"
-#include "json_values.h"
 #include "report.h"
 
 static json_t *streams(const struct model *model)
@@ -25,6 +24,16 @@ static json_t *streams(const struct model *model)
 static void type_ages(json_t *object, const void *row)
 {
 	json_put(object, "ages", json_ages(&((const struct model_type *)row)->life));
+}
+
+static void finding_where(json_t *object, const void *row)
+{
+	const struct model_finding *finding = row;
+	json_t *where = json_object();
+
+	json_put(where, "function", json_name(finding->function));
+	json_put(where, "called_by", json_name(finding->called_by));
+	json_put(object, "where", where);
 }
 
 static void site_ages(json_t *object, const void *row)
@@ -61,8 +70,9 @@ static json_t *alloc(const struct model *model, size_t top)
 	json_put(object, "lost_fates", json_count(alloc->lost_fates));
 	json_put(object, "bytes", json_estimate(&alloc->bytes, known));
 	json_put(object, "objects", json_estimate(&alloc->objects, known));
-	json_put(object, "live_bytes", json_whole_if(known, alloc->live_bytes));
-	json_put(object, "live", json_estimate(&alloc->live, known));
+	json_put(object, "live_bytes",
+		 json_whole_if(known && alloc->live_known, alloc->live_bytes));
+	json_put(object, "live", json_estimate(&alloc->live, known && alloc->live_known));
 	json_put(object, "types", json_rows(model, ROWS_type, top, type_ages));
 	json_put(object, "sites", json_count(model->n_sites_found));
 	return object;
@@ -82,6 +92,12 @@ json_t *json_durations(const struct model_pauses *pauses)
 	return object;
 }
 
+/* A count that was perhaps not recorded. */
+static json_t *known(uint64_t count, bool is_known)
+{
+	return is_known ? json_count(count) : json_null();
+}
+
 static json_t *gc(const struct model *model, size_t top)
 {
 	const struct model_gc *gc = &model->gc;
@@ -96,23 +112,26 @@ static json_t *gc(const struct model *model, size_t top)
 	json_put(object, "cycles", json_cycles(model, top));
 	json_put(object, "named", json_named(gc));
 	json_put(object, "processes", json_count(gc->processes));
-	json_put(object, "promoted_bytes", json_count(gc->promoted_bytes));
-	json_put(object, "heap_peak_bytes", json_count(gc->heap_peak_bytes));
-	json_put(object, "freed_bytes",
-		 gc->freed_bytes ? json_count(gc->freed_bytes) : json_null());
-	json_put(object, "rss_peak_bytes",
-		 gc->rss_peak_bytes ? json_count(gc->rss_peak_bytes) : json_null());
+	json_put(object, "promoted_bytes", known(gc->promoted_bytes, gc->promoted_known));
+	json_put(object, "heap_peak_bytes", known(gc->heap_peak_bytes, gc->heap_peak_bytes));
+	json_put(object, "freed_bytes", known(gc->freed_bytes, gc->freed_bytes));
+	json_put(object, "rss_peak_bytes", known(gc->rss_peak_bytes, gc->rss_peak_bytes));
 	json_put(object, "stop_ns", json_count(gc->stop_ns));
 	json_put(object, "stop_max_ns", json_count(gc->stop_max_ns));
 	json_put(object, "unpaired", json_count(gc->unpaired));
-	json_put(object, "no_samples_ns", json_whole(gc->no_samples_ns));
+	json_put(object, "gc_unattributed_ns",
+		 model->filter ? json_null() : json_whole(gc->unattributed_ns));
+	json_put(object, "unattributed", json_unattributed(model));
 	json_put(fit, "fixed_ns", json_real(gc->fixed_ns));
 	json_put(fit, "ns_per_promoted_byte", json_real(gc->copy_ns_per_byte));
 	json_put(object, "minor_cost", fit);
 	json_put(object, "parts", json_parts(model));
-	json_put(object, "promoted_objects", json_count(gc->promoted_objects));
+	/* Some runtimes report bytes only. */
+	json_put(object, "promoted_objects",
+		 known(gc->promoted_objects,
+		       gc->promoted_known && (gc->promoted_objects || !gc->promoted_bytes)));
 	json_put(object, "unreachable_objects", json_count(gc->unreachable));
-	json_put(object, "nursery_bytes", json_count(gc->nursery_bytes));
+	json_put(object, "nursery_bytes", known(gc->nursery_bytes, gc->nursery_bytes));
 	json_put(object, "reasons", json_reasons(gc));
 	json_put(object, "requests", gc->requests_missing ? json_null() : json_count(gc->requests));
 	json_put(object, "named_reasons", json_named_reasons(gc));
@@ -132,10 +151,18 @@ static json_t *cpu(const struct model *model)
 	json_put(object, "frequency_hz", json_count(model->run.frequency));
 	json_put(object, "on_cpu_ns", known ? json_count(cpu->on_cpu_ns) : json_null());
 	json_put(object, "in_gc_ns", known ? json_count(cpu->in_gc_ns) : json_null());
-	json_put(object, "collector_ns", known ? json_whole(model_collector_ns(cpu)) : json_null());
+	json_put(object, "collector_ns", known ? json_whole(cpu->collector_ns) : json_null());
 	json_put(object, "compiler_ns",
 		 known ? json_count(cpu->work_ns[WORK_COMPILER]) : json_null());
 	json_put(object, "queued_ns", cpu->queue_known ? json_count(cpu->queued_ns) : json_null());
+	json_put(object, "quota_ns",
+		 json_if(cpu->quota_known && !model->filter, json_count(cpu->quota_ns)));
+	json_put(object, "quota_cpus",
+		 json_if(cpu->quota_milli_cpus, json_real((double)cpu->quota_milli_cpus / 1000)));
+	json_put(object, "memory_limit_bytes",
+		 json_if(model->run.memory_limit, json_count(model->run.memory_limit)));
+	json_put(object, "memory_used_bytes",
+		 json_if(model->run.memory_limit, json_count(model->run.memory_used)));
 	json_put(object, "recording_ns", known ? json_count(cpu->recording_ns) : json_null());
 	json_put(object, "user_ns", known ? json_count(cpu->user_ns) : json_null());
 	json_put(object, "kernel_ns", known ? json_count(cpu->kernel_ns) : json_null());
@@ -283,7 +310,9 @@ static const struct {
 	{"faults", PART_FAULTS, json_faults, 0, NULL},
 	{"slow_calls", PART_SYSCALLS, NULL, ROWS_slow_call, NULL},
 	{"threads", PART_THREADS | PART_OFF_CPU, NULL, ROWS_thread, thread_waits},
+	{"time_groups", PART_TIME, NULL, ROWS_time_group, NULL},
 	{"timeline", PART_TIMELINE, json_timeline, 0, NULL},
+	{"findings", 0, NULL, ROWS_finding, finding_where},
 	{"warnings", 0, json_warnings, 0, NULL},
 	{"stacks", 0, stacks_part, 0, NULL},
 	{"losses", 0, NULL, ROWS_loss, NULL},

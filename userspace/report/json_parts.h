@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_parts.h: private: parts of the JSON report. */
+/* json_parts.h: private: parts of the JSON report, and their values. */
 #ifndef GCPROF_JSON_PARTS_H
 #define GCPROF_JSON_PARTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "../model/figures.h"
+#include "../model/model.h"
+#include "report.h"
 
 /* A row of a table, by its figures; NULL: no memory. */
 json_t *json_row(const struct model *model, enum row_kind table, const void *row);
@@ -35,8 +39,21 @@ json_t *json_utilisation(const struct model_gc *gc);
 json_t *json_durations(const struct model_pauses *pauses);
 json_t *json_cycles(const struct model *model, size_t top);
 json_t *json_parts(const struct model *model);
+json_t *json_unattributed(const struct model *model);
 json_t *json_named(const struct model_gc *gc);
 json_t *json_named_reasons(const struct model_gc *gc);
-void json_put_heap(json_t *row, uint64_t before, uint64_t after);
+
+/* Each returns a new value; NULL without memory, which json_put() reports. */
+json_t *json_whole(double value); /* rounded; 0 if negative */
+json_t *json_count(uint64_t value);
+json_t *json_name(const char *value);            /* NULL: null */
+json_t *json_whole_if(bool known, double value); /* null if unknown */
+/* Takes over a value; of one that is unknown, all figures are null and all lists are empty. */
+json_t *json_if(bool known, json_t *value);
+json_t *json_share(double value); /* negative: null */
+json_t *json_estimate(const struct estimate *estimate, bool known);
+
+/* Passes a value to an object, which owns it; not 0: no memory. */
+int json_put(json_t *object, const char *key, json_t *value);
 
 #endif

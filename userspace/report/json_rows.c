@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "json_parts.h"
-#include "json_values.h"
 
 static json_t *names_json(const char *const *names)
 {
@@ -34,11 +33,13 @@ static json_t *value_json(const struct figure *figure, const struct figure_value
 		return json_count(value->count);
 	case FIGURE_ROUGH:
 	case FIGURE_TIME:
+	case FIGURE_TIME_OF:
 	case FIGURE_BYTES:
 		return json_whole(value->real);
 	case FIGURE_BYTES_OF:
 	case FIGURE_COUNT_OF:
 		return json_estimate(value->estimate, value->known);
+	case FIGURE_SHARE:
 	case FIGURE_SHARE_OF:
 		return json_real(value->real);
 	case FIGURE_NAMES:
@@ -49,29 +50,48 @@ static json_t *value_json(const struct figure *figure, const struct figure_value
 	return json_null();
 }
 
-/* "survived_low", "survived_high". */
-static void put_ends(json_t *object, const char *key, const struct figure_value *value)
+/* The object that has the figure, and its name there. `create`: make what is missing. */
+static json_t *place_of(json_t *object, const struct figure *figure, const char **name, bool create)
 {
+	json_t *group;
+
+	*name = figure->key;
+	if (!figure->group)
+		return object;
+	*name += strlen(figure->group) + 1;
+	group = json_object_get(object, figure->group);
+	if (group || !create)
+		return group;
+	group = json_object();
+	return json_put(object, figure->group, group) < 0 ? NULL : group;
+}
+
+/* "survived_low", "survived_high". */
+static void put_ends(json_t *object, const struct figure *figure, const struct figure_value *value)
+{
+	json_t *(*put)(double number) = figure->kind == FIGURE_TIME_OF ? json_whole : json_real;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s_low", key);
-	json_put(object, name, value->known ? json_real(value->estimate->low) : json_null());
-	snprintf(name, sizeof(name), "%s_high", key);
-	json_put(object, name, value->known ? json_real(value->estimate->high) : json_null());
+	snprintf(name, sizeof(name), "%s_low", figure->key);
+	json_put(object, name, value->known ? put(value->estimate->low) : json_null());
+	snprintf(name, sizeof(name), "%s_high", figure->key);
+	json_put(object, name, value->known ? put(value->estimate->high) : json_null());
 }
 
 json_t *json_row(const struct model *model, enum row_kind table, const void *row)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *place;
+	const char *name;
 
 	for (unsigned i = figure_tables[table].first; i < figure_tables[table].end; i++) {
 		const struct figure_value value = figure_read(model, i, row);
 
 		if (figure_list[i].kind == FIGURE_SHOWN || figure_list[i].kind == FIGURE_REF)
 			continue;
-		json_put(object, figure_list[i].key, value_json(&figure_list[i], &value));
-		if (figure_list[i].kind == FIGURE_SHARE_OF)
-			put_ends(object, figure_list[i].key, &value);
+		place = place_of(object, &figure_list[i], &name, true);
+		json_put(place, name, value_json(&figure_list[i], &value));
+		if (figure_list[i].kind == FIGURE_SHARE_OF || figure_list[i].kind == FIGURE_TIME_OF)
+			put_ends(object, &figure_list[i], &value);
 	}
 	return object;
 }
@@ -134,9 +154,11 @@ static struct estimate get_share(const json_t *row, const char *key)
 				 get_end(row, key, "low"), get_end(row, key, "high")};
 }
 
-static void get_figure(const struct figure *figure, const json_t *row, void *out)
+static void get_figure(const struct figure *figure, json_t *row, void *out)
 {
-	const json_t *value = json_object_get(row, figure->key);
+	const char *name;
+	const json_t *place = place_of(row, figure, &name, false);
+	const json_t *value = json_object_get(place, name);
 
 	switch (figure->kind) {
 	case FIGURE_NAME:
@@ -161,6 +183,7 @@ static void get_figure(const struct figure *figure, const json_t *row, void *out
 		*(uint64_t *)out = (uint64_t)fmax(0, fmin(json_number_value(value), 1.8e19));
 		break;
 	case FIGURE_ROUGH:
+	case FIGURE_SHARE:
 	case FIGURE_TIME:
 	case FIGURE_BYTES:
 		*(double *)out = json_number_value(value);
@@ -170,6 +193,7 @@ static void get_figure(const struct figure *figure, const json_t *row, void *out
 		*(struct estimate *)out = get_estimate(value);
 		break;
 	case FIGURE_SHARE_OF:
+	case FIGURE_TIME_OF:
 		*(struct estimate *)out = get_share(row, figure->key);
 		break;
 	case FIGURE_SHOWN:
@@ -177,7 +201,7 @@ static void get_figure(const struct figure *figure, const json_t *row, void *out
 	}
 }
 
-void json_to_row(const json_t *object, enum row_kind table, void *row)
+void json_to_row(json_t *object, enum row_kind table, void *row)
 {
 	for (unsigned i = figure_tables[table].first; i < figure_tables[table].end; i++)
 		get_figure(&figure_list[i], object, (char *)row + figure_list[i].offset);

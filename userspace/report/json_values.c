@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* json_values.c: creates JSON values. */
-#include "json_values.h"
+#include "json_parts.h"
 
 #include <math.h>
 

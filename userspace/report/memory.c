@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memory.c: the tables on objects: sites, types, live objects. */
+/* memory.c: the tables on objects: sites, types, live objects, areas of heaps. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,8 @@
 #include "advice.h"
 #include "../model/figures.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
+#include "../model/world/text.h"
 
 #define N_COLUMNS(columns) (sizeof(columns) / sizeof(*(columns)))
 
@@ -27,7 +30,7 @@ static bool site_cell(const struct row_table *rows, struct table *table, unsigne
 
 	switch (figure) {
 	case FIGURE_site_gc_share:
-		cell_share(table, site->gc_ns, model_gc_ns(&model->gc));
+		cell_share(table, site->gc_ns.value, model_gc_cost(&model->gc, &model->cpu));
 		return true;
 	case FIGURE_site_bytes_margin:
 		cell_margin(table, &site->bytes);
@@ -43,16 +46,43 @@ static bool site_cell(const struct row_table *rows, struct table *table, unsigne
 	}
 }
 
+/* Two sites may save the same time, so these columns add up to anything. */
+static void explain_saved(const struct section *section, bool shown)
+{
+	if (shown)
+		page_paragraph(
+			section->page, STYLE_DIM, 2,
+			"GC caused: charged by its share of each part of the collectors' work. "
+			"without: what they would take less if the row allocated nothing, or "
+			"kept nothing of it; such savings overlap.");
+}
+
+static void explain_unknown_keeping(const struct section *section)
+{
+	const struct model *model = section->model;
+
+	if (model_has(model, NEEDS_ALLOC_GC) && model_gc_count(&model->gc) &&
+	    model->alloc.collected && !model->gc.paces.kept_known)
+		page_paragraph(section->page, STYLE_DIM, 2,
+			       "What keeping costs is not known, because nothing reports what "
+			       "becomes of objects. Where a runtime has an agent, record with "
+			       "--agent.");
+}
+
 /* Explains the visible columns. */
 static int print_sites(const struct row_table *rows, struct table *table)
 {
 	const struct section *section = rows->section;
 	bool survived = rows_show(rows, table, FIGURE_site_survived);
+	bool saved = rows_show(rows, table, FIGURE_site_gc_allocating_ns) ||
+		     rows_show(rows, table, FIGURE_site_gc_keeping_ns);
 	bool premature = rows_show(rows, table, FIGURE_site_promoted_then_died_bytes);
 	bool age = rows_show(rows, table, FIGURE_site_median_age_below_bytes);
 
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
+	explain_saved(section, saved);
+	explain_unknown_keeping(section);
 	if (!survived)
 		return 0;
 	page_paragraph(section->page, STYLE_DIM, 2,
@@ -72,7 +102,7 @@ int section_sites(const struct section *section)
 	    (!model->n_sites && !section->parts))
 		return 0;
 	section_title(section, ROWS_site, "Allocation sites", model->n_sites_found,
-		      model->n_sites && model->sites[0].gc_ns > 0
+		      model->n_sites && model->sites[0].gc_ns.value > 0
 			      ? "most collection time caused first"
 			      : "most bytes first");
 	if (!model->n_sites) {
@@ -116,7 +146,7 @@ int section_types(const struct section *section)
 {
 	const struct row_table rows = {section, ROWS_type, type_row_cell, NULL};
 	const struct model *model = section->model;
-	bool survived, live;
+	bool survived, live, saved;
 	struct table *table;
 
 	if (!section_recorded(section, "alloc", "Types"))
@@ -131,8 +161,11 @@ int section_types(const struct section *section)
 		return -ENOMEM;
 	survived = rows_show(&rows, table, FIGURE_type_survived);
 	live = rows_show(&rows, table, FIGURE_type_live_bytes);
+	saved = rows_show(&rows, table, FIGURE_type_gc_allocating_ns) ||
+		rows_show(&rows, table, FIGURE_type_gc_keeping_ns);
 	if (section_table(section, table) < 0)
 		return -ENOMEM;
+	explain_saved(section, saved);
 	page_paragraph(
 		section->page, STYLE_DIM, 2,
 		"estimated from samples; \u00b1 with 95 %% confidence.%s%s",
@@ -275,4 +308,61 @@ int section_live_heap(const struct section *section)
 		unit_bytes(heap->bytes).text, unit_bytes(live.low).text,
 		unit_bytes(live.high).text);
 	return error;
+}
+
+/* The rows of one process, which are adjacent, and its heap's share of memory. */
+struct group {
+	size_t first, count;
+	uint64_t peak;
+};
+
+static struct group group_at(const struct model *model, size_t first)
+{
+	struct group group = {.first = first};
+
+	for (size_t i = first; i < model->n_heap_areas &&
+			       model->heap_areas[i].process == model->heap_areas[first].process;
+	     i++, group.count++)
+		group.peak += model->heap_areas[i].in_heap ? model->heap_areas[i].peak_bytes : 0;
+	return group;
+}
+
+/* 0 is a value here. */
+static bool area_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		      const void *row)
+{
+	const struct figure_value value = figure_read(rows->section->model, figure, row);
+	const struct model_heap_area *area = row;
+	char name[NAME_SIZE_MAX + 16];
+
+	if (figure == FIGURE_heap_area_name) {
+		snprintf(name, sizeof(name), "%s%s", area->name ? area->name : "(unnamed)",
+			 area->in_heap ? "" : " (not heap)");
+		table_cell(table, name);
+		return true;
+	}
+	table_cell(table, value.known ? unit_bytes(value.real).text : NULL);
+	return true;
+}
+
+int section_areas(const struct section *section)
+{
+	const struct row_table rows = {section, ROWS_heap_area, area_cell, NULL};
+	const struct model *model = section->model;
+	struct group shown = {0}, group;
+	size_t processes = 0;
+
+	for (size_t i = 0; i < model->n_heap_areas; i += group.count, processes++) {
+		group = group_at(model, i);
+		if (!shown.count || group.peak > shown.peak)
+			shown = group;
+	}
+	if (!shown.count)
+		return 0;
+	if (processes > 1)
+		page_paragraph(section->page, STYLE_PLAIN, 2,
+			       "areas of the heap of process %" PRIu64
+			       ", the largest of %s; --filter process=PID shows another's",
+			       model->heap_areas[shown.first].pid, unit_count(processes).text);
+	return section_print_rows(&rows, &model->heap_areas[shown.first], shown.count);
 }

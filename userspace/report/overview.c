@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* overview.c: the overview in the text report: advice, and figures over time. */
+/* overview.c: the overview in the text report: findings, advice, and figures over time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,19 +11,32 @@
 #include "advice.h"
 #include "bars.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
 
 enum { COLUMNS_MAX = TIMELINE_WINDOWS, COLUMNS_MIN = 8, LABEL_WIDTH = 14, FIGURE_WIDTH = 26 };
 enum { TICKS_MIN = 16 }; /* timer ticks per column on a busy CPU; with fewer, noise dominates */
 
+static void print_finding(const struct section *section, const struct model_finding *finding)
+{
+	page_paragraph(section->page, STYLE_WARNING, 2, "%s%s%s", finding->text,
+		       *finding->evidence ? " " : "", finding->evidence);
+	if (*finding->remedy)
+		page_paragraph(section->page, STYLE_PLAIN, 4, "%s", finding->remedy);
+	if (*finding->command)
+		page_paragraph(section->page, STYLE_DIM, 4, "%s", finding->command);
+}
+
 int section_advice(const struct section *section)
 {
+	const struct model *model = section->model;
 	struct advice_list list = {.count = 0};
 	/* The thresholds are meant for whole programs. */
-	int error = section->model->filter ? 0 : advice_find(section->model, &list);
+	int error = model->filter ? 0 : advice_find(model, &list);
 
-	if (!error && list.count)
+	if (!error && (list.count || model->n_findings))
 		page_heading(section->page, "What stands out");
+	for (size_t i = 0; i < model->n_findings && !error; i++)
+		print_finding(section, &model->findings[i]);
 	for (size_t i = 0; i < list.count && !error; i++) {
 		page_paragraph(section->page, STYLE_WARNING, 2, "%s", list.items[i].evidence);
 		if (*list.items[i].remedy)
@@ -152,7 +165,7 @@ static void print_share(double most, char *out, size_t size)
 
 static const struct line lines[] = {
 	{"CPU", "cpu", cpus, print_cpus, false},
-	{"  collecting", "cpu", gc_cpus, print_cpus, false},
+	{"  in pauses", "cpu", gc_cpus, print_cpus, false},
 	{"pauses", "gc", pause_share, print_share, false},
 	{"allocated", "alloc", alloc_rate, print_rate, false},
 	{"promoted", "gc", promotion, print_rate, false},

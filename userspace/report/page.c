@@ -2,6 +2,7 @@
 /* page.c: prints headings and paragraphs within a given width. */
 #include "page.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,16 @@ void page_paragraph(const struct page *page, enum style style, int indent, const
 	print_words(page->out, width, indent, text);
 	fprintf(page->out, "%s\n", style_end(page, style));
 	free(text);
+}
+
+int page_written(const struct page *page, FILE *stream, char **text)
+{
+	bool written = fclose(stream) == 0;
+
+	if (written && **text)
+		page_paragraph(page, STYLE_PLAIN, 2, "%s", *text);
+	free(*text);
+	return written ? 0 : -ENOMEM;
 }
 
 void page_line(const struct page *page, enum style style, int indent, const char *text)

@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct report_row;
+struct report_rows;
+
 struct page {
 	FILE *out;
 	int width;
 	bool colour;
+	struct report_rows *rows; /* notes the rows of tables that are printed; NULL: does not */
 };
 
 enum style { STYLE_PLAIN, STYLE_HEADING, STYLE_DIM, STYLE_WARNING };
@@ -24,6 +28,13 @@ void page_heading(const struct page *page, const char *title);
 /* Prints a paragraph, broken between words, each line indented by `indent` spaces. */
 void page_paragraph(const struct page *page, enum style style, int indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* Closes a memory stream whose text is *text and prints that, unless it is empty, as a paragraph
+ * that is indented by 2 spaces; then frees it. 0 or -ENOMEM. */
+int page_written(const struct page *page, FILE *stream, char **text);
+
+/* Notes that this row is printed, if the page notes rows (report.h). 0 or -ENOMEM. */
+int page_note_row(const struct page *page, const struct report_row *row);
 
 /* Prints a text on one line; if it does not fit, it ends with an ellipsis. */
 void page_line(const struct page *page, enum style style, int indent, const char *text);
@@ -46,6 +57,9 @@ struct table *table_create(const struct column *columns, size_t n_columns);
  * lack of memory.
  */
 void table_cell(struct table *table, const char *text);
+
+/* What the row of the next cell shows: see report.h. Otherwise that is nothing. */
+void table_shows_row(struct table *table, int kind, const void *row);
 
 /* Adds a paragraph below the row of the last cell; the text is copied. */
 void table_note(struct table *table, const char *text);

@@ -9,7 +9,7 @@
 #include "../../bpf/events.h"
 #include "../util/plural.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
 
 enum { SITES_SHOWN = 3, CALLS_SHOWN = 3, TICKS_LEAST = 8 };
 
@@ -153,6 +153,17 @@ static void write_span(FILE *out, uint64_t all, uint64_t longest)
 		fprintf(out, ", at most %s at a time", unit_time((double)longest).text);
 }
 
+/* Explains a pause in which several threads collected: the one that began it waits for the rest. */
+static void write_workers(FILE *out, const struct model_pause *pause)
+{
+	fprintf(out, "The collector's %s threads were on CPUs for %s, together",
+		unit_count(pause->workers + 1).text, unit_time(pause->own_cpu_ns).text);
+	if ((double)pause->sums.ready_ns >= SHARE_SHOWN * (double)pause->pause_ns)
+		fprintf(out, ", and ready to run but without a CPU for %s",
+			unit_time((double)pause->sums.ready_ns).text);
+	fputc('.', out);
+}
+
 /* Explains a pause in which the collecting thread did little work. */
 static void write_own(FILE *out, const struct model_pause *pause)
 {
@@ -160,6 +171,10 @@ static void write_own(FILE *out, const struct model_pause *pause)
 	bool calls = (double)pause->sums.own_call_ns >= least;
 	bool waits = (double)pause->sums.own_wait_ns >= least;
 
+	if (pause->workers) {
+		write_workers(out, pause);
+		return;
+	}
 	if (calls) {
 		fprintf(out, "The collecting thread was in system calls for ");
 		write_span(out, pause->sums.own_call_ns, pause->own_call.overlap_ns);

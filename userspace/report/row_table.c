@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* row_table.c: tables of rows, whose columns are those of ../model/rows.def. */
+/* row_table.c: tables of rows, whose columns are those of ../model/rows.def, and their cells. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
+#include "../util/units.h"
 #include "sections.h"
-#include "units.h"
 
 enum { COLUMNS_MAX = 24 };
 
@@ -50,6 +51,12 @@ void cell_id(struct table *table, uint64_t id)
 	table_cell(table, number);
 }
 
+/* A share for which 0 is a meaningful value. */
+static void cell_survived(struct table *table, const struct estimate *share)
+{
+	table_cell(table, share->value >= 0 ? unit_percent(share->value).text : NULL);
+}
+
 void cell_figure(const struct section *section, struct table *table, unsigned figure,
 		 const void *row)
 {
@@ -81,6 +88,7 @@ void cell_figure(const struct section *section, struct table *table, unsigned fi
 		break;
 	case FIGURE_NS:
 	case FIGURE_TIME:
+	case FIGURE_TIME_OF:
 		cell_time(table, value.real);
 		break;
 	case FIGURE_SIZE:
@@ -90,6 +98,9 @@ void cell_figure(const struct section *section, struct table *table, unsigned fi
 		break;
 	case FIGURE_COUNT_OF:
 		table_cell(table, unit_rough(value.real).text);
+		break;
+	case FIGURE_SHARE:
+		table_cell(table, unit_percent(value.real).text);
 		break;
 	case FIGURE_SHARE_OF:
 		cell_survived(table, value.estimate);
@@ -108,6 +119,7 @@ struct table *rows_table(const struct row_table *rows, const void *first, size_t
 	const char *row = first;
 
 	for (size_t i = 0; table && i < section_rows(rows->section, count); i++) {
+		table_shows_row(table, (int)rows->rows, row);
 		for (size_t j = 0; j < columns->count; j++)
 			if (!rows->cell || !rows->cell(rows, table, columns->figures[j], row))
 				cell_figure(rows->section, table, columns->figures[j], row);
@@ -131,4 +143,41 @@ int section_print_rows(const struct row_table *rows, const void *first, size_t c
 	struct table *table = rows_table(rows, first, count);
 
 	return table ? section_table(rows->section, table) : -ENOMEM;
+}
+
+void cell_time(struct table *table, double ns)
+{
+	table_cell(table, ns >= 0.5 ? unit_time(ns).text : NULL);
+}
+
+void cell_bytes(struct table *table, double bytes)
+{
+	table_cell(table, bytes >= 0.5 ? unit_bytes(bytes).text : NULL);
+}
+
+void cell_count(struct table *table, uint64_t count)
+{
+	table_cell(table, count ? unit_count(count).text : NULL);
+}
+
+void cell_share(struct table *table, double part, double whole)
+{
+	table_cell(table, part > 0 && whole > 0 ? unit_percent(part / whole).text : NULL);
+}
+
+/* Shows the farther end of the interval, relative to the estimate. */
+void cell_margin(struct table *table, const struct estimate *estimate)
+{
+	double reach = fmax(estimate->high - estimate->value, estimate->value - estimate->low);
+
+	table_cell(table, estimate->value > 0 ? unit_margin(reach / estimate->value).text : NULL);
+}
+
+/* The median age at death is known only as a class: shows its upper bound. */
+void cell_age(struct table *table, uint64_t age)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "<%s", unit_bytes((double)age).text);
+	table_cell(table, age ? text : NULL);
 }

@@ -11,7 +11,7 @@
 #include "../util/map.h"
 #include "../util/path_base.h"
 #include "../util/plural.h"
-#include "units.h"
+#include "../util/units.h"
 
 /* Counts the visible rows per name. NULL: no memory. */
 static struct map *count_names(const struct section *section)
@@ -100,7 +100,7 @@ static int print_functions(const struct row_table *rows, struct table *table)
 		       "self: the function alone; total: including its callees.%s%s%s",
 		       survival ? " surv: share of the bytes that survived their first collection."
 				: "",
-		       gc ? " GC caused: collection time charged to these allocations." : "",
+		       gc ? " GC caused: CPU time of collectors charged to these allocations." : "",
 		       calls ? " system calls: those with a stack (the long ones), including "
 			       "callees."
 			     : "");
@@ -323,4 +323,83 @@ int section_threads(const struct section *section)
 
 	section_title(section, ROWS_thread, "Threads", count, "most CPU time first");
 	return section_print_rows(&rows, section->model->threads, count);
+}
+
+static bool entry_cell(const struct row_table *rows, struct table *table, unsigned figure,
+		       const void *row)
+{
+	const struct model_entry *entry = row;
+
+	switch (figure) {
+	case FIGURE_entry_cpu_share:
+		cell_share(table, entry->cpu_ns, (double)rows->section->model->cpu.on_cpu_ns);
+		return true;
+	case FIGURE_entry_module:
+		table_cell(table, entry->module ? path_base(entry->module) : "");
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* By default, printed only if a runtime runs its threads on any system thread. */
+int section_entries(const struct section *section)
+{
+	const struct row_table rows = {section, ROWS_entry, entry_cell, NULL};
+	const struct model *model = section->model;
+	size_t shown = section_rows(section, model->n_entries);
+	char title[96] = "Entry functions";
+
+	if (!shown || (!section->parts && !model->threads_move))
+		return 0;
+	if (shown < model->n_entries)
+		snprintf(title, sizeof(title), "Entry functions (%zu of %zu, most CPU time first)",
+			 shown, model->n_entries);
+	page_heading(section->page, title);
+	return section_print_rows(&rows, model->entries, model->n_entries);
+}
+
+/* If calls were not always traced, the figures of programs are estimates, too. */
+static void calls_cell(const struct section *section, struct table *table, double calls)
+{
+	bool estimated = section->model->tracing.estimated;
+	char text[40];
+
+	snprintf(text, sizeof(text), "~%s", unit_rough(calls).text);
+	if (estimated && calls > 0)
+		table_cell(table, text);
+	else
+		cell_count(table, (uint64_t)fmin(calls + 0.5, 9e18));
+}
+
+static bool program_cell(const struct row_table *rows, struct table *table, unsigned figure,
+			 const void *row)
+{
+	const struct model_program *program = row;
+
+	switch (figure) {
+	case FIGURE_program_cpu_share:
+		cell_share(table, program->cpu_ns, (double)rows->section->model->cpu.on_cpu_ns);
+		return true;
+	case FIGURE_program_syscalls:
+		calls_cell(rows->section, table, program->syscalls);
+		return true;
+	case FIGURE_program_name:
+		table_cell(table, program->name ? program->name : "?");
+		return true;
+	default:
+		return false;
+	}
+}
+
+int section_programs(const struct section *section)
+{
+	const struct row_table rows = {section, ROWS_program, program_cell, NULL};
+	const struct model *model = section->model;
+
+	/* With a single program, the report already shows its figures. */
+	if (model->n_programs < 2 && !section->parts)
+		return 0;
+	section_title(section, ROWS_program, "Programs", model->n_programs, "most CPU time first");
+	return section_print_rows(&rows, model->programs, model->n_programs);
 }

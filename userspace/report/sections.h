@@ -21,6 +21,7 @@ struct section {
 int section_head(const struct section *section);
 int section_summary(const struct section *section);
 int section_advice(const struct section *section);
+int section_time(const struct section *section);
 int section_timeline(const struct section *section);
 int section_entries(const struct section *section);
 int section_functions(const struct section *section);
@@ -40,6 +41,18 @@ int section_slow_calls(const struct section *section);
 int section_programs(const struct section *section);
 int section_threads(const struct section *section);
 int section_losses(const struct section *section);
+
+/* The answer on one screen, in place of all sections; 0 or -ENOMEM. */
+int section_screen(const struct section *section);
+
+/* How the recording ended, as part of a sentence. */
+void section_end(const struct model *model, char *out, size_t size);
+
+/* Warns of a profile that is not complete. */
+void section_state(const struct section *section);
+
+/* Where the time went, as bars. */
+void section_bars(const struct section *section);
 
 /* A reason of collections, by its number in gc_begin; NULL: unknown. */
 const char *section_reason(unsigned reason);
@@ -64,13 +77,15 @@ bool section_recorded(const struct section *section, const char *name, const cha
 void section_title(const struct section *section, enum row_kind table, const char *what,
 		   size_t rows, const char *order);
 
+/* Writes a sentence on where the time of threads that do the program's work went. */
+void section_write_time(const struct section *section, FILE *out);
+
 /* Table cells; "-" if there is no value. */
 void cell_time(struct table *table, double ns);
 void cell_bytes(struct table *table, double bytes);
 void cell_count(struct table *table, uint64_t count);
 void cell_share(struct table *table, double part, double whole);
 void cell_margin(struct table *table, const struct estimate *estimate);
-void cell_survived(struct table *table, const struct estimate *share);
 void cell_age(struct table *table, uint64_t age);
 
 void cell_id(struct table *table, uint64_t id);

@@ -11,11 +11,11 @@
 #include "../util/plural.h"
 #include "bars.h"
 #include "sections.h"
-#include "units.h"
+#include "../util/units.h"
 
 enum { RUNTIMES_SHOWN = 20, PAUSES_SHOWN = 10 };
 
-static void describe_end(const struct model *model, char *out, size_t size)
+void section_end(const struct model *model, char *out, size_t size)
 {
 	const struct model_run *run = &model->run;
 	int status = (int)run->status;
@@ -57,7 +57,7 @@ static void warn_partial(const struct section *section, const char *why)
 			       "! %s The part that exists has no event of the program.", why);
 }
 
-static void warn_of_state(const struct section *section)
+void section_state(const struct section *section)
 {
 	const struct model *model = section->model;
 
@@ -108,7 +108,7 @@ static void print_when(const struct section *section)
 
 	if (run->realtime && gmtime_r(&seconds, &tm))
 		strftime(when, sizeof(when), "on %Y-%m-%d at %H:%M:%S UTC", &tm);
-	describe_end(section->model, end, sizeof(end));
+	section_end(section->model, end, sizeof(end));
 	page_paragraph(section->page, STYLE_PLAIN, 2, "%s%s%s; %s",
 		       run->duration ? unit_time((double)run->duration).text : "",
 		       run->duration ? " " : "", when, end);
@@ -260,7 +260,7 @@ int section_head(const struct section *section)
 	/* With several processes, their names already replace the command. */
 	if (run->attached && !(run->n_command == 1 && strcmp(run->command[0], run->attached) == 0))
 		page_paragraph(section->page, STYLE_PLAIN, 2, "attached to %s", run->attached);
-	warn_of_state(section);
+	section_state(section);
 	print_when(section);
 	print_pauses(section);
 	print_merged(section);
@@ -293,8 +293,9 @@ static bool several(const struct model *model)
 /* Describes the runtime's share of the CPU time. */
 static void print_work(const struct model_cpu *cpu, FILE *out)
 {
-	double all = (double)cpu->on_cpu_ns, beside = (double)cpu->work_ns[WORK_COLLECTOR];
-	double collector = model_collector_ns(cpu), compiler = (double)cpu->work_ns[WORK_COMPILER];
+	double all = (double)cpu->on_cpu_ns, collector = cpu->collector_ns;
+	double beside = fmax(collector - (double)cpu->in_gc_ns, 0),
+	       compiler = (double)cpu->work_ns[WORK_COMPILER];
 
 	if (collector > 0)
 		fprintf(out, " Garbage collection took %s of CPU time (%s)%s%s%s.",
@@ -498,11 +499,11 @@ static void print_bar(const struct section *section, const char *label, double n
  * Shares of the CPU time, or of the wall time if that is longer (one thread that waits at
  * times).
  */
-static void print_bars(const struct section *section)
+void section_bars(const struct section *section)
 {
 	const struct model *model = section->model;
 	double wall = (double)model->run.wall, cpu = (double)model->cpu.on_cpu_ns;
-	double gc = model_collector_ns(&model->cpu), own = (double)model->cpu.recording_ns;
+	double gc = model->cpu.collector_ns, own = (double)model->cpu.recording_ns;
 	double compiler = (double)model->cpu.work_ns[WORK_COMPILER];
 	double whole = fmax(wall, cpu);
 
@@ -525,18 +526,13 @@ int section_summary(const struct section *section)
 
 	if (!out)
 		return -ENOMEM;
+	page_heading(section->page, "Where the time went");
+	section_bars(section);
 	print_cpu(section, out);
 	print_collections(section, out);
 	print_cycles(section, out);
 	print_allocation(section, out);
 	print_syscalls(section, out);
-	if (fclose(out) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	page_heading(section->page, "Where the time went");
-	print_bars(section);
-	page_paragraph(section->page, STYLE_PLAIN, 2, "%s", text);
-	free(text);
-	return 0;
+	section_write_time(section, out);
+	return page_written(section->page, out, &text);
 }

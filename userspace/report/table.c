@@ -8,12 +8,18 @@
 #include "../model/world/arena.h"
 #include "../model/world/text.h"
 #include "page.h"
+#include "report.h"
 
 enum { COLUMNS_MAX = 24, GAP = 2, INDENT = 2, NOTE_INDENT = 6 };
 
 struct note {
 	size_t row;
 	char *text;
+};
+
+struct subject {
+	int kind;
+	const void *row;
 };
 
 struct table {
@@ -23,6 +29,8 @@ struct table {
 	size_t n_cells, capacity;
 	struct note *notes; /* in the order of their rows */
 	size_t n_notes, notes_capacity;
+	struct subject *subjects; /* of the first rows */
+	size_t n_subjects, subjects_capacity;
 	bool failed; /* a cell could not be stored */
 };
 
@@ -54,6 +62,20 @@ void table_cell(struct table *table, const char *text)
 	table->cells[table->n_cells++] = copy;
 }
 
+void table_shows_row(struct table *table, int kind, const void *row)
+{
+	size_t rows = table->n_cells / table->n_columns + 1;
+
+	if (array_reserve(&table->subjects, &table->subjects_capacity, rows,
+			  sizeof(*table->subjects)) < 0) {
+		table->failed = true;
+		return;
+	}
+	while (table->n_subjects < rows)
+		table->subjects[table->n_subjects++] = (struct subject){ROWS_END, NULL};
+	table->subjects[rows - 1] = (struct subject){kind, row};
+}
+
 void table_note(struct table *table, const char *text)
 {
 	size_t row = table->n_cells / table->n_columns;
@@ -75,6 +97,7 @@ void table_free(struct table *table)
 	for (size_t i = 0; i < table->n_notes; i++)
 		free(table->notes[i].text);
 	free(table->notes);
+	free(table->subjects);
 	for (size_t i = 0; i < table->n_cells; i++)
 		free(table->cells[i]);
 	free(table->cells);
@@ -235,18 +258,24 @@ static const char *find_opening(const char *text)
  */
 static char *drop_types(const char *text)
 {
-	const char *opening = find_opening(text), *begin = text;
+	const char *opening = find_opening(text), *begin;
+	size_t indent = strspn(text, " "); /* in a tree */
+	char *name = NULL;
 	int depth = 0;
 
 	/* "main (main.c)" is a name and its file, "inner < outer" is a site. */
 	if (!opening || opening == text || opening[-1] == ' ' || strstr(text, " < "))
 		return strdup(text);
-	for (const char *at = text; at < opening; at++) {
+	indent += strncmp(text + indent, "+ ", 2) ? 0 : 2;
+	begin = text + indent;
+	for (const char *at = begin; at < opening; at++) {
 		depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
 		if (*at == ' ' && !depth)
 			begin = at + 1;
 	}
-	return strndup(begin, (size_t)(opening - begin));
+	if (asprintf(&name, "%.*s%.*s", (int)indent, text, (int)(opening - begin), begin) < 0)
+		return NULL;
+	return name;
 }
 
 static bool is_part(char c)
@@ -431,22 +460,66 @@ bool table_shows(const struct table *table, const struct page *page, size_t colu
 	return layout.widths[column] != 0;
 }
 
+/* Has one of the cells, with all of its text, what is looked for? */
+static bool row_matches(const struct table *table, const struct report_rows *rows, size_t first)
+{
+	bool found = !rows || !*rows->match;
+
+	for (size_t i = first; !found && i < first + table->n_columns; i++)
+		found = strcasestr(table->cells[i], rows->match) != NULL;
+	return found;
+}
+
+int page_note_row(const struct page *page, const struct report_row *row)
+{
+	struct report_rows *rows = page->rows;
+
+	if (!rows)
+		return 0;
+	if (array_reserve(&rows->items, &rows->capacity, rows->count, sizeof(*rows->items)) < 0)
+		return -ENOMEM;
+	rows->items[rows->count++] = *row;
+	return 0;
+}
+
+static int note_row(const struct table *table, const struct page *page, size_t number, size_t head)
+{
+	struct subject subject = {ROWS_END, NULL};
+
+	if (!page->rows)
+		return 0;
+	if (number < table->n_subjects)
+		subject = table->subjects[number];
+	return page_note_row(page, &(struct report_row){head, (size_t)ftell(page->out),
+							subject.kind, subject.row});
+}
+
+static void print_notes(const struct table *table, const struct page *page, size_t row)
+{
+	for (size_t i = 0; i < table->n_notes; i++)
+		if (table->notes[i].row == row)
+			page_paragraph(page, STYLE_PLAIN, NOTE_INDENT, "%s", table->notes[i].text);
+}
+
 int table_print(const struct table *table, const struct page *page)
 {
+	struct report_rows *rows = page->rows;
 	struct layout layout = {0};
-	size_t note = 0;
+	size_t head;
+	int err = 0;
 
 	if (table->failed)
 		return -ENOMEM;
 	lay_out(table, page->width, &layout);
+	head = rows ? (size_t)ftell(page->out) : 0;
 	print_heading(table, &layout, page);
-	for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns) {
+	for (size_t i = 0; !err && i + table->n_columns <= table->n_cells; i += table->n_columns) {
+		if (!row_matches(table, rows, i))
+			continue;
+		err = note_row(table, page, i / table->n_columns, head);
 		print_row(table, &layout, (const char *const *)table->cells + i, page->out);
 		fputc('\n', page->out);
-		for (; note < table->n_notes && table->notes[note].row == i / table->n_columns;
-		     note++)
-			page_paragraph(page, STYLE_PLAIN, NOTE_INDENT, "%s",
-				       table->notes[note].text);
+		print_notes(table, page, i / table->n_columns);
 	}
-	return 0;
+	return err;
 }

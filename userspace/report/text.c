@@ -84,10 +84,28 @@ static const struct {
 	{PART_SYSCALLS, true, section_syscalls},
 	{PART_SYSCALLS, false, section_slow_calls},
 	{PART_HISTOGRAM, false, section_histogram},
+	{PART_TIME, false, section_time},
 	{PART_OFF_CPU, true, section_off_cpu},
 	{PART_FAULTS, true, section_faults},
 	{PART_THREADS, true, section_threads},
 	{0, true, section_losses},
+};
+
+const struct report_page report_pages[] = {
+	{PART_FUNCTIONS, "functions", 'f', "function="},
+	{PART_SITES, "sites", 's', "function="},
+	{PART_TYPES, "types", 'y', "type="},
+	{PART_GC, "pauses", 'g', "function="},
+	{PART_SYSCALLS, "calls", 'c', "during=syscall:"},
+	{PART_OFF_CPU, "waits", 'w', "function="},
+	{PART_THREADS, "threads", 'h', "thread="},
+	{PART_PROGRAMS, "programs", 'p', "process="},
+	{PART_TIME, "time", 'm', "thread="},
+	{PART_TIMELINE, "timeline", 'l', "function="},
+	{PART_LIVE, "live", 'v', "function="},
+	{PART_ENTRIES, "entries", 'e', "function="},
+	{PART_FAULTS, "faults", 'u', "function="},
+	{0, NULL, '\0', NULL},
 };
 
 /* Where nothing is selected, tables would be zeros. */
@@ -107,7 +125,7 @@ static bool is_wanted(size_t i, const struct report_options *options, const stru
 
 int report_text(const struct model *model, const struct report_options *options, FILE *out)
 {
-	struct page page = {out, options->width, options->colour};
+	struct page page = {out, options->width, options->colour, options->rows};
 	struct section section = {
 		.model = model,
 		.page = &page,
@@ -123,6 +141,8 @@ int report_text(const struct model *model, const struct report_options *options,
 		page.width = REPORT_WIDTH_MIN;
 	if (page.width > REPORT_WIDTH_MAX)
 		page.width = REPORT_WIDTH_MAX;
+	if (options->brief && !options->parts && !model->filter)
+		return section_screen(&section);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !error; i++)
 		if (is_wanted(i, options, model))
 			error = parts[i].print(&section);

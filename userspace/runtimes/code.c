@@ -2,6 +2,8 @@
 /* code.c: decodes a file's machine code, for runtimes whose places have no symbol. */
 #include "code.h"
 
+#include <errno.h>
+
 void code_begin(struct code *code, uint64_t address, const uint8_t *at, size_t left)
 {
 	*code = (struct code){.at = at, .left = left, .next = address};
@@ -99,4 +101,26 @@ void code_visit_all(struct runtime_file *file, uint64_t flags, size_t window, ui
 			visit(context, header.sh_addr + at, bytes, size);
 		}
 	}
+}
+
+int runtime_returns(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max)
+{
+	uint8_t room[CODE_BYTES_MAX];
+	struct code code;
+	uint64_t size;
+	size_t n = 0;
+
+	if (!runtime_symbol_size(file, address, &size) ||
+	    !code_open(file, address, size, room, &code) || code.left != size)
+		return -ENOENT;
+	while (code.left) {
+		if (!code_step(&code))
+			return -ENOENT;
+		if (code.insn.mnemonic != ZYDIS_MNEMONIC_RET)
+			continue;
+		if (n == max)
+			return -E2BIG;
+		out[n++] = code.address;
+	}
+	return n ? (int)n : -ENOENT;
 }

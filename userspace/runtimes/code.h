@@ -58,4 +58,9 @@ typedef void code_visit(void *context, uint64_t address, const uint8_t *bytes, s
 void code_visit_all(struct runtime_file *file, uint64_t flags, size_t window, uint64_t *left,
 		    code_visit *visit, void *context);
 
+/* The addresses of all ret instructions of the function at an address, whose symbol must have a
+ * size. Returns their number; negative: none, more than `max`, or code that cannot be decoded to
+ * its end. */
+int runtime_returns(struct runtime_file *file, uint64_t address, uint64_t *out, size_t max);
+
 #endif

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "../reader/notes.h"
-#include "../reader/operands.h"
 #include "../symbols/elf_file.h"
 #include "../symbols/frame_info.h"
 

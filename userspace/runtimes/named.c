@@ -41,20 +41,26 @@ static bool exports_all(struct runtime_file *file, const char *names)
 struct wanted {
 	const char *text;
 	size_t length;
+	bool part; /* of a longer constant: gcprof itself has all of them alone */
 	bool found;
 };
 
 static void look(void *context, uint64_t address, const uint8_t *bytes, size_t size)
 {
 	struct wanted *wanted = context;
+	const uint8_t *end = bytes + size, *at = bytes;
 
 	(void)address;
-	wanted->found = wanted->found || memmem(bytes, size, wanted->text, wanted->length);
+	while (!wanted->found &&
+	       (at = memmem(at, (size_t)(end - at), wanted->text, wanted->length))) {
+		wanted->found = !wanted->part || (at > bytes && at[-1]);
+		at++;
+	}
 }
 
-static bool has_text(struct runtime_file *file, const char *text, uint64_t most)
+static bool has_text(struct runtime_file *file, const char *text, bool part, uint64_t most)
 {
-	struct wanted wanted = {text, strlen(text), false};
+	struct wanted wanted = {text, strlen(text), part, false};
 
 	code_visit_all(file, SHF_ALLOC, TEXT_MAX, &most, look, &wanted);
 	return wanted.found;
@@ -86,8 +92,8 @@ static bool named_recognise(struct runtime_file *file, const struct named *named
 	if (!named->text)
 		return !named->any;
 	if (!named->any)
-		return has_text(file, named->text, EXPORTED_BYTES);
-	return is_program(file) && has_text(file, named->text, ANY_BYTES);
+		return has_text(file, named->text, false, EXPORTED_BYTES);
+	return is_program(file) && has_text(file, named->text, true, ANY_BYTES);
 }
 
 static const char *named_note(const struct runtime_facts *facts)

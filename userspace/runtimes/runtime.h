@@ -50,7 +50,7 @@ enum place_report {
 	PLACE_CYCLE_DECIDED, /* in a pause that decides on the next cycle: HEAP, REASON */
 	PLACE_CYCLE_BEGIN,   /* a concurrent cycle begins: HEAP, REASON, USED */
 	PLACE_CYCLE_USED,    /* shortly before its end, where that does not report it: HEAP, USED */
-	PLACE_CYCLE_END,     /* it ends: HEAP, USED, LIVE */
+	PLACE_CYCLE_END,     /* it ends: HEAP, USED, LIVE, GROWTH, LIMIT */
 	PLACE_POOL_BEFORE,   /* in a pause: an area of the heap before it: USED, SIZE, LIMIT; its
 				texts name the collector and the area */
 	PLACE_POOL_AFTER,    /* the same, after the pause */
@@ -76,8 +76,9 @@ enum place_value {
 	VALUE_BEFORE, /* bytes in use before the pause */
 	VALUE_USED,
 	VALUE_SIZE,
-	VALUE_LIMIT, /* greatest SIZE; 0 or -1: none */
+	VALUE_LIMIT, /* greatest SIZE, or of the program's memory; 0 or -1: none */
 	VALUE_LIVE,
+	VALUE_GROWTH,      /* percent of LIVE, as in a record of a cycle */
 	VALUE_PROMOTED,    /* bytes since some moment before the pause */
 	VALUE_UNREACHABLE, /* objects found by the collection */
 	VALUE_WANTED,
@@ -226,6 +227,12 @@ struct runtime {
 	/* Functions, separated by blanks, in which a thread collects, parts of that, or compiles.
 	 * Names end before a '(' or '.'; one with a final '*' stands for all that begin so. */
 	const char *collector, *parts[GC_PARTS], *compiler;
+	/* The same: functions in which a thread waits for a lock, and for work or by its own wish.
+	 * The innermost on the stack counts; one after '?' if no other of the two lists is there.
+	 */
+	const char *locks, *rests;
+	enum gc_pacing pacing;
+	const char *plain; /* types that have no references, separated by blanks; NULL: not known */
 	const char *last_thread; /* that it starts before the program runs; NULL: none */
 	const char *names;       /* how its compiled functions get names, unless stacks show them */
 	bool names_file;         /* these functions are in the program's file */
@@ -269,7 +276,7 @@ struct runtime {
 	const char *(*reason_name)(const struct runtime_facts *facts, uint64_t number);
 	/* The name of a pause without a known collector, from its PLACE_OPERATION. */
 	void (*operation_name)(const char *operation, char *out, size_t room);
-	/* Is a frame in the runtime's format (stack_events.h) of the runtime itself? NULL: none. */
+	/* Is a frame in the runtime's format (events.h) of the runtime itself? NULL: none. */
 	bool (*is_own_frame)(uint64_t ip);
 	/* A type's usual name, from the text in its first sample; NULL: unchanged. */
 	void (*type_name)(const char *text, char *out, size_t room);
@@ -280,19 +287,6 @@ struct runtime {
 	enum runtime_area (*area)(const char *name);
 	bool threads_count; /* COUNTER is the thread, which draws its first distance at its start */
 };
-
-/* Marks periods that gcprof writes, so that the next recorder recognises those of a killed one. */
-#define RUNTIME_MARK_STEP 64
-
-static inline uint64_t runtime_mark(uint64_t period)
-{
-	return period / RUNTIME_MARK_STEP * RUNTIME_MARK_STEP + 1;
-}
-
-static inline bool runtime_is_marked(uint64_t period)
-{
-	return period > RUNTIME_MARK_STEP && period % RUNTIME_MARK_STEP == 1;
-}
 
 /* The table of a runtime; NULL: no such number or name. */
 const struct runtime *runtime_get(uint32_t number);

@@ -17,16 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../util/array.h"
+#include "../util/sorted.h"
 #include "debug_files.h"
 #include "elf_file.h"
 #include "elf_symbols.h"
 #include "frame_info.h"
 #include "go_table.h"
-#include "plt_names.h"
 #include "source_lines.h"
 #include "unwind_file.h"
-#include "../util/array.h"
-#include "../util/sorted.h"
 
 #define SEGMENTS_MAX 64        /* executable ones; compilers produce one */
 #define TABLE_MAX    (8 << 20) /* symbols per table */
@@ -439,7 +438,8 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 	return 1;
 }
 
-size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size)
+size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size,
+			bool *plain)
 {
-	return symbols->go ? go_table_type_name(symbols->go, number, out, size) : 0;
+	return symbols->go ? go_table_type_name(symbols->go, number, out, size, plain) : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef GCPROF_ELF_SYMBOLS_H
 #define GCPROF_ELF_SYMBOLS_H
 
+#include <gelf.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,19 @@ size_t elf_symbols_find(const struct elf_symbols *symbols, uint64_t offset,
 
 /* The name of a type in a Go program, by the distance of its descriptor from the first one: see
  * go_table_type_name(). */
-size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size);
+size_t elf_symbols_type(const struct elf_symbols *symbols, uint64_t number, char *out, size_t size,
+			bool *plain);
+
+/* Names the stubs through which code calls other files (the PLT). */
+
+/* Receives a stub: its link-time address and size, and the function that it calls. A negative errno
+ * ends the search. */
+typedef int plt_visit(void *context, uint64_t address, uint64_t size, const char *name);
+
+/* The function at an address in the file itself, or NULL. */
+typedef const char *plt_resolve(void *context, uint64_t address);
+
+/* Calls `visit` for every stub that can be named (x86-64). Returns its error, 0 or -ENOMEM. */
+int plt_each(Elf *elf, plt_visit *visit, plt_resolve *resolve, void *context);
 
 #endif

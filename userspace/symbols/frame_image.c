@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "elf_file.h"
-#include "frame_image.h"
+#include "stack_unwind.h"
 #include "unwind.h"
 
 #define SEGMENTS_MAX 32

@@ -25,7 +25,7 @@ enum { WORD_TABLE, WORD_NAMES, WORD_TEXT = 22, WORD_TYPES_118 = 35, WORD_TYPES_1
 enum { AFTER_TYPES_END = 1, AFTER_TYPES_GOFUNC = 3 };
 
 /* Offsets in runtime._type. */
-enum { TYPE_FLAGS = 20, TYPE_NAME = 40, TYPE_SIZE = 48, FLAG_EXTRA_STAR = 2 };
+enum { TYPE_POINTERS = 8, TYPE_FLAGS = 20, TYPE_NAME = 40, TYPE_SIZE = 48, FLAG_EXTRA_STAR = 2 };
 
 struct section {
 	uint64_t address, size, offset;
@@ -429,17 +429,22 @@ static size_t take_name(const uint8_t *at, uint64_t left, const uint8_t **out)
 	return length;
 }
 
-size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size)
+size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size,
+			  bool *plain)
 {
 	uint64_t all = table->types_end - table->types, left;
 	const uint8_t *types = go_table_bytes(table, table->types, &left), *text = types;
+	uint64_t pointers;
 	size_t length;
 	int32_t name;
 
-	if (offset == GO_TYPE_NONE)
+	*plain = offset == GO_TYPE_NONE;
+	if (*plain)
 		return (size_t)snprintf(out, size, "(no pointers)");
 	if (!types || all < TYPE_SIZE || offset > all - TYPE_SIZE || !size)
 		return 0;
+	memcpy(&pointers, types + offset + TYPE_POINTERS, sizeof(pointers));
+	*plain = !pointers;
 	memcpy(&name, types + offset + TYPE_NAME, sizeof(name));
 	if (name <= 0 || (uint64_t)name >= all)
 		return 0;

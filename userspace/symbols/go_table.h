@@ -63,8 +63,10 @@ size_t go_table_find(const struct go_table *table, uint64_t address,
 void go_table_types(const struct go_table *table, uint64_t *begin, uint64_t *end);
 
 /* The name of the type whose descriptor is `offset` bytes behind the first one. Returns its length,
- * truncated to fit into `size` with a zero; 0: none. GO_TYPE_NONE is also valid. */
-size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size);
+ * truncated to fit into `size` with a zero; 0: none. *plain: its objects have no pointers.
+ * GO_TYPE_NONE is also valid. */
+size_t go_table_type_name(const struct go_table *table, uint64_t offset, char *out, size_t size,
+			  bool *plain);
 
 /* The bytes of the file loaded at an address; *size reaches to the end of their section. NULL:
  * none. A loader may change them. */

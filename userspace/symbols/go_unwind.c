@@ -14,7 +14,7 @@
  *	nanotime1 ...	call the vDSO on the system stack; rbp is their own
  *	sigreturn	lies above the registers that the kernel saved for a signal
  */
-#include "go_unwind.h"
+#include "unwind_build.h"
 
 #include <string.h>
 
@@ -25,9 +25,6 @@
 /* Where a goroutine saves its stack pointer and instruction pointer when it leaves its stack, in
  * all versions so far. */
 enum { LEFT_SP = 0x38, LEFT_IP = 0x40 };
-
-/* Offsets from the stack pointer of registers that the kernel saves for a signal. */
-enum { SAVED_BP = 120, SAVED_BX = 128, SAVED_SP = 160, SAVED_IP = 168 };
 
 enum { PROLOGUE = 10 }; /* bytes after the one that makes the frame, until rbp points to its end */
 
@@ -133,16 +130,7 @@ static int add_single(const struct go_table *table, struct go_function_rows *row
 	if (rows->kind == KIND_THROUGH)
 		rule = by_bp;
 	if (rows->kind == KIND_SIGNAL)
-		rule = (struct unwind_rule){
-			.cfa = UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL,
-			.ra = UNWIND_AT_SP,
-			.bp = UNWIND_AT_SP,
-			.bx = UNWIND_AT_SP,
-			.cfa_offset = SAVED_SP,
-			.ra_offset = SAVED_IP,
-			.bp_offset = SAVED_BP,
-			.bx_offset = SAVED_BX,
-		};
+		rule = unwind_signal_rule;
 	if (rows->kind == KIND_FIBER) {
 		rule.ra = UNWIND_FIBER;
 		rule.cfa_add = LEFT_SP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* jitdump.h: reads the files in which JIT compilers describe their code to perf: jit-PID.dump. */
+/* jitdump.h: reads the files in which JIT compilers describe code: jit-PID.dump, perf-PID.map. */
 #ifndef GCPROF_JITDUMP_H
 #define GCPROF_JITDUMP_H
 
@@ -18,5 +18,12 @@ void jitdump_free(struct jitdump *dump); /* NULL is allowed */
  */
 int jitdump_parse(struct jitdump *dump, const void *data, size_t size, size_t *used,
 		  size_t *wanted);
+
+/*
+ * Adds the functions in the complete lines among `size` bytes: "START SIZE name", with hexadecimal
+ * numbers. Skips malformed lines. *used becomes the size of the complete lines; the rest is the
+ * start of a line. Errors of code_table_add().
+ */
+int perf_map_parse(struct code_table *table, const char *text, size_t size, size_t *used);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* long_name.c: shortens names of C++ and Rust functions. */
-#include "long_name.h"
+#include "symbols.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_file.h"
-#include "plt_names.h"
 #include "../util/buffer.h"
+#include "elf_file.h"
+#include "elf_symbols.h"
 
 #define STUBS_MAX      (1u << 20) /* per section */
 #define RELOCATION_MAX (4u << 20) /* bytes read per section */

@@ -15,12 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../util/buffer.h"
+#include "../util/map.h"
 #include "debug_files.h"
 #include "elf_file.h"
 #include "source_lines.h"
-#include "source_unit.h"
-#include "../util/buffer.h"
-#include "../util/map.h"
 
 #define DWARF_BYTES_MAX   (UINT64_C(384) << 20) /* of all sections, unpacked by libdw */
 #define UNITS_MAX         (1u << 20)

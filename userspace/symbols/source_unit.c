@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "source_unit.h"
 #include "../util/monotonic.h"
 #include "../util/sorted.h"
+#include "source_lines.h"
 
 #define DEPTH_MAX   128  /* nesting of entries */
 #define RANGES_MAX  4096 /* per scope */

@@ -11,13 +11,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "elf_file.h"
-#include "elf_symbols.h"
-#include "long_name.h"
-#include "symbols.h"
 #include "../util/buffer.h"
 #include "../util/map.h"
 #include "../util/regular.h"
+#include "elf_file.h"
+#include "elf_symbols.h"
+#include "symbols.h"
 
 #define MANGLED_MAX   1024
 #define REFERENCE_MAX 32 /* back references per name */
@@ -256,9 +255,9 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 }
 
 size_t symbols_type(struct symbols *symbols, const char *path, const void *build_id,
-		    size_t build_id_size, uint64_t number, char *out, size_t size)
+		    size_t build_id_size, uint64_t number, char *out, size_t size, bool *plain)
 {
 	const struct elf_symbols *file = find_file(symbols, path, build_id, build_id_size);
 
-	return file ? elf_symbols_type(file, number, out, size) : 0;
+	return file ? elf_symbols_type(file, number, out, size, plain) : 0;
 }

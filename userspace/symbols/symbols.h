@@ -36,7 +36,7 @@ size_t symbols_native(struct symbols *symbols, const char *path, const void *bui
 
 /* The name of a type in the file of a Go program: see elf_symbols_type(). */
 size_t symbols_type(struct symbols *symbols, const char *path, const void *build_id,
-		    size_t build_id_size, uint64_t number, char *out, size_t size);
+		    size_t build_id_size, uint64_t number, char *out, size_t size, bool *plain);
 
 /* Why a requested file has no symbols: 0, or a negative errno; -ESTALE: it has another build-id. */
 int symbols_error(const struct symbols *symbols, const char *path, const void *build_id,
@@ -44,5 +44,14 @@ int symbols_error(const struct symbols *symbols, const char *path, const void *b
 
 /* The readable name, which the caller frees; NULL if it is not mangled or better left alone. */
 char *demangle(const char *name);
+
+#define LONG_NAME_MAX 512 /* characters kept */
+
+/*
+ * Shortens a readable name in place to LONG_NAME_MAX characters, so that it keeps the function's
+ * own name and differs from other names: parameters become "(...)", then template arguments
+ * "<...>", the most deeply nested first. A hash of the whole name is its end. Thread-safe.
+ */
+void long_name_shorten(char *name);
 
 #endif

@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_rows.h"
 #include "elf_file.h"
 #include "go_table.h"
-#include "go_unwind.h"
-#include "leaf_code.h"
 #include "unwind.h"
 #include "unwind_build.h"
 
@@ -102,29 +101,40 @@ static int add_sections(Elf *elf, struct unwind_builder *builder)
 struct gaps {
 	Elf *elf;
 	struct unwind_builder *builder;
-	uint64_t left; /* bytes to look at */
+	uint64_t most, left; /* bytes to look at: in one, and in all */
 };
 
-#define GAPS_BYTES_MAX (UINT64_C(1) << 20)
+/* With more, the compiler wrote information for all that it made: what has none is small. */
+#define FUNCTIONS_FEW 100
+#define GAP_BYTES     8192
 
-/* Functions written in assembler often have none. Where none of them moves the stack pointer, it
- * points to the return address everywhere, as in SpinPause of HotSpot. */
-static int add_leaves(void *context, uint64_t begin, uint64_t end)
+static int add_gap(void *context, uint64_t begin, uint64_t end)
 {
-	static const struct unwind_rule leaf = {
-		.cfa = UNWIND_CFA_SP, .ra = UNWIND_AT_CFA, .cfa_offset = 8, .ra_offset = -8};
 	struct gaps *gaps = context;
 	struct frame_section code;
-	int err;
 
-	if (end - begin > LEAF_BYTES_MAX || end - begin > gaps->left)
+	if (end - begin > gaps->most || end - begin > gaps->left ||
+	    !find_loaded(gaps->elf, begin, end - begin, &code) || code.size < end - begin)
 		return 0;
 	gaps->left -= end - begin;
-	if (!find_loaded(gaps->elf, begin, end - begin, &code) || code.size < end - begin ||
-	    !leaf_code_is(code.data, code.size))
-		return 0;
-	err = unwind_builder_function(gaps->builder, begin, end);
-	return err ? err : unwind_builder_row(gaps->builder, begin, &leaf);
+	return code_rows_add(code.data, code.size, begin, gaps->builder);
+}
+
+/* Not of files without any: these may be of a compiler with a stack of its own. */
+static int add_gaps(Elf *elf, struct unwind_builder *builder)
+{
+	bool is_bare = unwind_builder_count(builder) < FUNCTIONS_FEW;
+	struct gaps gaps = {elf, builder, is_bare ? CODE_ROWS_BYTES_MAX : GAP_BYTES,
+			    CODE_ROWS_BYTES_MAX};
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	int err = 0;
+
+	while (!err && unwind_builder_count(builder) && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR)
+			err = unwind_builder_gaps(builder, header.sh_addr,
+						  header.sh_addr + header.sh_size, add_gap, &gaps);
+	return err;
 }
 
 static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
@@ -143,11 +153,10 @@ static int compile(Elf *elf, uint64_t entry, struct unwind_file *file)
 	}
 	if (!err)
 		err = add_sections(elf, builder);
-	if (!err)
-		err = unwind_builder_gaps(builder, add_leaves,
-					  &(struct gaps){elf, builder, GAPS_BYTES_MAX});
 	if (!err && entry >= low && entry < high && unwind_builder_count(builder))
 		err = unwind_builder_add_entry(builder, entry);
+	if (!err)
+		err = add_gaps(elf, builder);
 	if (!err)
 		err = unwind_builder_finish(builder, low, high, file);
 	unwind_builder_free(builder);

@@ -17,6 +17,20 @@
 
 #define ADDRESS_END (UINT64_C(1) << 56) /* no code is loaded above */
 
+/* Offsets from the stack pointer of registers that the kernel saves for a signal. */
+enum { SAVED_BP = 120, SAVED_BX = 128, SAVED_SP = 160, SAVED_IP = 168 };
+
+const struct unwind_rule unwind_signal_rule = {
+	.cfa = UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL,
+	.ra = UNWIND_AT_SP,
+	.bp = UNWIND_AT_SP,
+	.bx = UNWIND_AT_SP,
+	.cfa_offset = SAVED_SP,
+	.ra_offset = SAVED_IP,
+	.bp_offset = SAVED_BP,
+	.bx_offset = SAVED_BX,
+};
+
 /* A row of a function before sorting. */
 struct raw_row {
 	uint32_t offset; /* from the function's start */
@@ -36,6 +50,7 @@ struct unwind_builder {
 	uint32_t cache[CACHE]; /* rule numbers by hash */
 	uint64_t begin;        /* start of the function being added */
 	uint64_t budget;       /* of instructions left to run */
+	size_t sorted;         /* functions, by address */
 	size_t refused;
 };
 
@@ -212,20 +227,31 @@ static int by_begin(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-int unwind_builder_gaps(struct unwind_builder *builder, unwind_gap_visit *visit, void *context)
+static void sort_functions(struct unwind_builder *builder)
 {
 	size_t n = unwind_builder_count(builder);
-	uint64_t end = UINT64_MAX;
+
+	if (builder->sorted != n)
+		qsort(builder->functions.all, n, sizeof(struct function), by_begin);
+	builder->sorted = n;
+}
+
+int unwind_builder_gaps(struct unwind_builder *builder, uint64_t low, uint64_t high,
+			unwind_gap_visit *visit, void *context)
+{
+	size_t n = unwind_builder_count(builder);
 	int err = 0;
 
-	qsort(builder->functions.all, n, sizeof(struct function), by_begin);
-	for (size_t i = 0; !err && i < n; i++) {
-		const struct function function = builder->functions.all[i];
+	sort_functions(builder);
+	for (size_t i = 0; !err && i <= n && low < high; i++) {
+		const struct function function = i < n ? builder->functions.all[i]
+						       : (struct function){high, high, 0, 0};
+		uint64_t end = function.begin < high ? function.begin : high;
 
-		if (function.begin > end && function.begin - end >= PADDING)
-			err = visit(context, end, function.begin);
-		if (end == UINT64_MAX || function.end > end)
-			end = function.end;
+		if (end > low && end - low >= PADDING)
+			err = visit(context, low, end);
+		if (function.end > low)
+			low = function.end;
 	}
 	return err;
 }
@@ -321,7 +347,7 @@ int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t
 	pages = (size_t)((high - file->base) / PAGE_BYTES) + 1;
 	if (pages > UNWIND_FILE_PAGES_MAX)
 		return -E2BIG;
-	qsort(builder->functions.all, n, sizeof(struct function), by_begin);
+	sort_functions(builder);
 	/* A page has one row in addition to its raw rows; the end of a function is another row. */
 	rows = array_count(&builder->raw_rows) + n + pages + 2;
 	file->rows = malloc(rows * sizeof(*file->rows));

@@ -3,10 +3,16 @@
 #ifndef GCPROF_UNWIND_BUILD_H
 #define GCPROF_UNWIND_BUILD_H
 
+#include <gelf.h>
+
 #include "frame_info.h"
 #include "unwind_file.h"
 
 struct unwind_builder;
+
+/* Of the code that a signal handler returns to: its caller has the registers that the kernel saved
+ * above the stack pointer. */
+extern const struct unwind_rule unwind_signal_rule;
 
 /* NULL: no memory. */
 struct unwind_builder *unwind_builder_create(void);
@@ -20,10 +26,12 @@ int unwind_builder_function(struct unwind_builder *builder, uint64_t begin, uint
 int unwind_builder_row(struct unwind_builder *builder, uint64_t address,
 		       const struct unwind_rule *rule);
 
-/* Visits the code between functions so far that is too long for padding, in address order. The
- * visitor may add functions. A visit other than 0 ends it and is returned. */
+/* Visits the code between two addresses that no function has so far, and that is too long for
+ * padding, in address order. The visitor may add functions. A visit other than 0 ends it and is
+ * returned. */
 typedef int unwind_gap_visit(void *context, uint64_t begin, uint64_t end);
-int unwind_builder_gaps(struct unwind_builder *builder, unwind_gap_visit *visit, void *context);
+int unwind_builder_gaps(struct unwind_builder *builder, uint64_t low, uint64_t high,
+			unwind_gap_visit *visit, void *context);
 
 /*
  * Marks the code at the entry point of a file as having no caller; the dynamic linker has no
@@ -40,5 +48,8 @@ size_t unwind_builder_count(const struct unwind_builder *builder);
  */
 int unwind_builder_finish(struct unwind_builder *builder, uint64_t low, uint64_t high,
 			  struct unwind_file *file);
+
+/* Adds the functions of a Go program; nothing for other files. -E2BIG, -ENOMEM. */
+int go_unwind_add(Elf *elf, struct unwind_builder *builder);
 
 #endif

@@ -3,13 +3,29 @@
 #include "log.h"
 #include "ascii.h"
 #include "escape.h"
+#include "plural.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { KINDS = 64, BURST = 20, EACH_S = 10 };
+
+/* Messages of one format. */
+struct kind {
+	const char *format;
+	unsigned printed; /* of the first ones */
+	time_t next;      /* when one more is, s */
+};
 
 static enum log_level log_level = LOG_INFO;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kind kinds[KINDS];
+static bool is_limited;
+static unsigned long left_out;
 
 void log_set_level(enum log_level level)
 {
@@ -39,12 +55,56 @@ static void print_line(enum log_level level, const char *text)
 	free(ascii);
 }
 
+/* Beyond KINDS formats, the last ones share a limit. */
+static bool passes(const char *format)
+{
+	struct kind *kind = kinds;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	while (kind < kinds + KINDS - 1 && kind->format && kind->format != format)
+		kind++;
+	kind->format = format;
+	if (kind->printed == BURST && now.tv_sec < kind->next)
+		return false;
+	kind->printed += kind->printed < BURST;
+	kind->next = now.tv_sec + EACH_S;
+	return true;
+}
+
+static bool is_left_out(enum log_level level, const char *format)
+{
+	bool left = false;
+
+	pthread_mutex_lock(&lock);
+	if (is_limited && (level == LOG_WARNING || level == LOG_INFO) && log_level < LOG_VERBOSE)
+		left = !passes(format);
+	left_out += left;
+	pthread_mutex_unlock(&lock);
+	return left;
+}
+
+void log_limit(void)
+{
+	is_limited = true;
+}
+
+void log_end_limit(void)
+{
+	is_limited = false;
+	if (left_out)
+		log_warning("%lu more message%s like these %s left out (-v shows all)", left_out,
+			    plural(left_out, "[|s]").text, plural(left_out, "[was|were]").text);
+	left_out = 0;
+	memset(kinds, 0, sizeof(kinds));
+}
+
 void log_print(enum log_level level, const char *format, ...)
 {
 	va_list arguments;
 	char *text;
 
-	if (level > log_level)
+	if (level > log_level || is_left_out(level, format))
 		return;
 	va_start(arguments, format);
 	text = escape_format(format, arguments);

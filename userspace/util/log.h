@@ -12,6 +12,14 @@ enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_VERBOSE, LOG_DEBUG };
 /* What is printed: LOG_INFO unless -q (LOG_WARNING), -v (LOG_VERBOSE) or -vv (LOG_DEBUG). */
 void log_set_level(enum log_level level);
 
+/*
+ * From now on, of warnings and notes with one format 20 are printed, and then one in 10 s: programs
+ * may cause any number of them. With -v all are printed. log_end_limit() prints how many were left
+ * out. Problems and errors are not limited.
+ */
+void log_limit(void);
+void log_end_limit(void);
+
 /* Are messages of this level printed? */
 bool log_shows(enum log_level level);
 

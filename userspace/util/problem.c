@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../util/escape.h"
+#include "escape.h"
 
 int problem_set(struct problem *problem, int error, const char *format, ...)
 {

@@ -114,11 +114,22 @@ uint32_t proc_living_thread(uint32_t pid)
 	return found;
 }
 
-uint32_t proc_shown_by(uint32_t pid)
+void proc_shown(uint32_t pid, const char *name, char path[PROC_SHOWN_MAX])
 {
 	uint32_t thread = proc_living_thread(pid);
 
-	return thread ? thread : pid;
+	snprintf(path, PROC_SHOWN_MAX, "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid,
+		 thread ? thread : pid, name);
+}
+
+int proc_shown_open(uint32_t pid, const char *name, int flags)
+{
+	char path[PROC_SHOWN_MAX];
+	int fd;
+
+	proc_shown(pid, name, path);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 const char *proc_file_stat(const char *stat, int field)

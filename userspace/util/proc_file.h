@@ -27,9 +27,17 @@ bool proc_is_alive(int pidfd);
 /* A thread of the process that has not ended, its main thread if possible; 0: none. */
 uint32_t proc_living_thread(uint32_t pid);
 
-/* The number under which /proc shows what the process has mapped and sees as files: where the main
- * thread has ended before others, that of another thread. `pid` if all have ended. */
-uint32_t proc_shown_by(uint32_t pid);
+#define PROC_SHOWN_MAX 64
+
+/*
+ * The path of NAME in the folder that shows what a process has mapped and sees as files: that of a
+ * thread that has not ended, its main thread if possible. It names process and thread: the number
+ * of a thread alone may be another process's by now.
+ */
+void proc_shown(uint32_t pid, const char *name, char path[PROC_SHOWN_MAX]);
+
+/* Opens it; a negative errno, as above. */
+int proc_shown_open(uint32_t pid, const char *name, int flags);
 
 /* The start of a field of /proc/PID/stat, counted from 1 and at least 3; or NULL. */
 const char *proc_file_stat(const char *stat, int field);

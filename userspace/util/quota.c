@@ -29,10 +29,16 @@ static struct quota_user *quota_find(const struct quota *quota, uint32_t user)
 	return NULL;
 }
 
-bool quota_allow(const struct quota *quota, uint32_t user, size_t n)
+size_t quota_used(const struct quota *quota, uint32_t user)
 {
 	const struct quota_user *share = quota_find(quota, user);
-	size_t own = (share ? share->used : 0) + n, used = quota->used + n;
+
+	return share ? share->used : 0;
+}
+
+bool quota_allow(const struct quota *quota, uint32_t user, size_t n)
+{
+	size_t own = quota_used(quota, user) + n, used = quota->used + n;
 
 	return used <= quota->most && own <= 3 * (quota->most - used);
 }

@@ -29,6 +29,9 @@ int quota_add(struct quota *quota, uint32_t user, size_t n);
 /* May the user have as much? Refusals are not counted. */
 bool quota_allow(const struct quota *quota, uint32_t user, size_t n);
 
+/* What this user has. */
+size_t quota_used(const struct quota *quota, uint32_t user);
+
 void quota_return(struct quota *quota, uint32_t user, size_t n);
 
 /* The user who has most; UINT32_MAX: nobody has anything. */

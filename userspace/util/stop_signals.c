@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-int stop_signals_open(bool resized)
+int stop_signals_open(void)
 {
 	sigset_t signals;
 	int fd;
@@ -15,8 +15,6 @@ int stop_signals_open(bool resized)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
-	if (resized)
-		sigaddset(&signals, SIGWINCH);
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
 		return -errno;
 	fd = signalfd(-1, &signals, SFD_CLOEXEC);

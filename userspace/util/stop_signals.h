@@ -3,12 +3,10 @@
 #ifndef GCPROF_STOP_SIGNALS_H
 #define GCPROF_STOP_SIGNALS_H
 
-#include <stdbool.h>
-
 /*
- * Returns a signalfd that is readable after SIGINT, SIGTERM or SIGHUP, or SIGWINCH with `resized`.
+ * Returns a signalfd that is readable after SIGINT, SIGTERM or SIGHUP.
  * All of them are blocked from then on. Negative errno. Close it.
  */
-int stop_signals_open(bool resized);
+int stop_signals_open(void);
 
 #endif

@@ -4,6 +4,23 @@
  * The page is page.html with one JSON object in it: the report, the call tree with the cost
  * of each node itself, and the times of these costs. Names come from the profile and may be
  * hostile: none can end the script or have a meaning outside its string.
+ *
+ *	report		the output of gcprof report --json --top 200
+ *	names, modules, kinds	of each function; two letters: native, managed or kernel; program,
+ *			collector (g) or compiler (j)
+ *	parent, name	by node of the call tree, callers first: its caller, node 0 being the total;
+ *			its function, or -n: n functions merged, with all that they call
+ *	self		by measure (CPU, allocated, collection time caused, system calls, off the
+ *			CPU, survived, alive at the end), then by node: its own cost, ns or bytes
+ *	share		calls below this share of every total were merged; 0: none
+ *	step_ns, moments	windows: for each measure with known times the start of each window
+ *			in the other two arrays, nodes, and their cost in it. Measures from 7 on are
+ *			the classes of `survived`, by the time of allocation
+ *	survived	the least number of collections that the objects of each class survived
+ *	heaps_end_ns	when the last process with collections ended
+ *	rows		of tables: types, system calls, waits, wakers, threads; ROWS_MAX of each
+ *	row_step_ns, row_moments	as above, for columns and numbers of `rows`
+ *	pauses, pauses_count, slow_calls, calls_count	the longest, and how many there were
  */
 #include <errno.h>
 #include <math.h>
@@ -16,9 +33,7 @@
 #include "../../util/map.h"
 #include "../export.h"
 #include "../output.h"
-#include "spans.h"
-#include "tree.h"
-#include "values.h"
+#include "html.h"
 
 enum {
 	ROWS_MAX = 200,      /* of each table */
@@ -283,3 +298,75 @@ const struct exporter exporter_html = {
 	.summary = "one page that opens in any browser, without a network",
 	.create = create,
 };
+
+/* Less-than signs occur only in strings; escaped, they cannot end the script. */
+static int put_piece(const char *text, size_t size, void *context)
+{
+	while (size) {
+		const char *sign = memchr(text, '<', size);
+		size_t plain = sign ? (size_t)(sign - text) : size;
+
+		output_bytes(context, text, plain);
+		if (sign)
+			output_text(context, "\\u003c");
+		plain += sign != NULL;
+		text += plain;
+		size -= plain;
+	}
+	return 0;
+}
+
+int html_put_value(struct output *output, const char *key, json_t *value)
+{
+	int err;
+
+	output_format(output, "%s\"%s\":", *key == '!' ? "" : ",\n", key + (*key == '!'));
+	err = value ? json_dump_callback(value, put_piece, output,
+					 JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
+						 JSON_REAL_PRECISION(9))
+		    : -1;
+	json_decref(value);
+	return err ? -ENOMEM : 0;
+}
+
+/*
+ * Writes one measure, starting at `first`: the start of each window, nodes, values. Returns
+ * its end.
+ */
+static size_t put_part(struct output *output, const struct call_moments *moments, size_t first,
+		       const char *const *names)
+{
+	const struct call_moment *items = moments->items;
+	size_t end = first;
+	uint32_t window = 0;
+
+	output_format(output, "%s{\"measure\":", first ? ",\n" : "");
+	if (names)
+		output_format(output, "\"%s\"", names[items[first].measure]);
+	else
+		output_number(output, items[first].measure);
+	output_text(output, ",\"begins\":[0");
+	for (; end < moments->count && items[end].measure == items[first].measure; end++)
+		for (; window < items[end].window; window++)
+			output_format(output, ",%zu", end - first);
+	output_format(output, ",%zu],\n\"node\":[", end - first);
+	for (size_t i = first; i < end; i++)
+		output_format(output, "%s%u", i > first ? "," : "", items[i].node);
+	output_text(output, "],\n\"value\":[");
+	for (size_t i = first; i < end; i++) {
+		output_text(output, i > first ? "," : "");
+		output_rounded(output, items[i].value);
+	}
+	output_text(output, "]}");
+	return end;
+}
+
+void html_put_moments(struct output *output, const char *prefix, const struct call_moments *moments,
+		      const char *const *names)
+{
+	output_format(output, ",\n\"%sstep_ns\":%llu,\n\"%smoments\":[", prefix,
+		      (unsigned long long)(moments->step_ns ? moments->step_ns : 1), prefix);
+	for (size_t i = 0; i < moments->count;)
+		i = put_part(output, moments, i, names);
+	output_text(output, "]");
+}

@@ -4,7 +4,7 @@
  * A call or wait counts where it ends, and its time in every window that it covers. The calls of
  * one thread do not overlap, so this costs at most one value per thread and window more.
  */
-#include "spans.h"
+#include "html.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 #include "../../model/world/world.h"
 #include "../../report/report.h"
 #include "../../util/map.h"
-#include "values.h"
 
 enum {
 	SUMS_MAX = 1 << 20,  /* while the profile is read; 24 MB */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* survivors.c: how many collections the sampled objects survived. */
-#include "survivors.h"
+#include "html.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,15 +112,14 @@ static int settle(struct survivors *survivors, const struct world *world,
 	uint32_t number = id_map_get(survivors->index, fate->process, fate->sample);
 	bool lives = fate->outcome == GCPROF_PROMOTED || fate->outcome == GCPROF_PINNED ||
 		     fate->outcome == GCPROF_COPIED;
-	struct survived_process *process = process_of(survivors, fate->process);
+	/* A process that has no object may have any number. */
+	struct survived_process *process = number ? process_of(survivors, fate->process) : NULL;
 	struct survivor *item = &survivors->items[number];
 	uint64_t collections = fate->collections;
 	int err;
 
 	if (!process)
-		return -ENOMEM;
-	if (!number)
-		return 0;
+		return number ? -ENOMEM : 0;
 	if (lives) {
 		collections = collections < UINT32_MAX ? collections : UINT32_MAX;
 		item->survived = collections ? (uint32_t)collections : 1;

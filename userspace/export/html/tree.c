@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tree.c: the call tree in the page's order, with small nodes merged. */
-#include "tree.h"
+#include "html.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* areas.c: the named areas of heaps, such as generations, and what collections did to each. */
-#include "areas.h"
+#include "cycles.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../world/tree.h"
-#include "../world/type_table.h"
+#include "../world/world.h"
+#include "charges.h"
 
 void charge_queue_free(struct charge_queue *queue)
 {
@@ -169,30 +169,43 @@ struct queued_gc charge_queue_sum(const struct charge_queue *queue, size_t i, si
 		all.pause_ns += gc->pause_ns;
 		all.promoted_bytes += gc->promoted_bytes;
 		all.n_charges += gc->n_charges;
+		all.tracked |= gc->tracked;
 	}
 	return all;
 }
 
+/* What is charged for a sample of such collections. */
+static void charge_sample(struct world *world, const struct queued_gc *all,
+			  const struct charge *charge, const double parts[CHARGES])
+{
+	const struct charged who = {all->process, charge->cost, charge->type, charge->type};
+	double bytes = (double)charge->bytes;
+
+	/* A major collection without old objects. */
+	if (!all->minor) {
+		charges_add(world, &who, CHARGE_KEPT, parts[CHARGE_FIXED] * bytes);
+		return;
+	}
+	if (!charge->again)
+		charges_add(world, &who, CHARGE_FIXED, parts[CHARGE_FIXED] * bytes);
+	if (charge->promoted)
+		charges_add(world, &who, CHARGE_COPIED, parts[CHARGE_COPIED] * bytes);
+}
+
 void charge_queue_split(const struct charge_queue *queue, size_t i, size_t n,
-			const struct minor_cost *cost, const struct charge_targets *targets)
+			const struct minor_cost *cost, struct world *world)
 {
 	const struct queued_gc all = charge_queue_sum(queue, i, n);
-	double allocated = 0, promoted = 0, copying;
+	double allocated = 0, promoted = 0, copying, parts[CHARGES];
 
 	for (const struct queued_gc *gc = &queue->gcs[i]; gc < &queue->gcs[i] + n; gc++)
 		sum_charges(queue, gc, &allocated, &promoted);
 	copying = copying_ns(&all, promoted, cost);
+	parts[CHARGE_FIXED] = allocated > 0 ? (all.pause_ns - copying) / allocated : 0;
+	parts[CHARGE_COPIED] = copying > 0 ? copying / promoted : 0;
+	if (all.tracked && allocated + promoted > 0)
+		parts[CHARGE_FIXED] = parts[CHARGE_COPIED] = all.pause_ns / (allocated + promoted);
 	for (const struct queued_gc *gc = &queue->gcs[i]; gc < &queue->gcs[i] + n; gc++)
-		for (size_t at = gc->first; at < gc->first + gc->n_charges; at++) {
-			const struct charge *charge = &queue->charges[at];
-			double part = 0;
-
-			if (!charge->again)
-				part += (all.pause_ns - copying) * (double)charge->bytes /
-					allocated;
-			if (copying > 0 && charge->promoted)
-				part += copying * (double)charge->bytes / promoted;
-			tree_charge(targets->tree, charge->cost, part);
-			targets->types->items[charge->type].gc_ns += part;
-		}
+		for (size_t at = gc->first; at < gc->first + gc->n_charges; at++)
+			charge_sample(world, &all, &queue->charges[at], parts);
 }

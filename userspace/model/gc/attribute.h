@@ -14,8 +14,7 @@
 
 #include "../world/charging.h"
 
-struct tree;
-struct types;
+struct world;
 
 /* The share of one sample in a collection. */
 struct charge {
@@ -34,6 +33,7 @@ struct queued_gc {
 			    objects that the next collection of this process copies again */
 	double pause_ns;
 	double promoted_bytes;
+	bool tracked;     /* objects count, not bytes, and none is copied: see tracked.c */
 	bool measured;    /* otherwise promoted_bytes is 0, and charge_queue_estimate() finds it */
 	size_t n_charges; /* consecutive charges in the list, */
 	size_t first;     /* from this one on */
@@ -59,11 +59,6 @@ void charge_queue_free(struct charge_queue *queue);
 /* Add the charges first, then the collection that counts them. 0 or -ENOMEM. */
 int charge_queue_add(struct charge_queue *queue, const struct charge *charge);
 int charge_queue_add_gc(struct charge_queue *queue, const struct queued_gc *gc);
-
-struct charge_targets {
-	struct tree *tree;
-	struct types *types;
-};
 
 /* The number of the next charge, from 1. */
 static inline uint64_t charge_queue_next(const struct charge_queue *queue)
@@ -103,10 +98,10 @@ size_t charge_queue_group(const struct charge_queue *queue, size_t i);
 struct queued_gc charge_queue_sum(const struct charge_queue *queue, size_t i, size_t n);
 
 /*
- * Splits `n` collections from number `i` on over their samples with this cost of a collection;
- * adds to gc_ns of lives and types.
+ * Splits `n` collections from number `i` on over their samples with this cost of a collection, and
+ * charges these.
  */
 void charge_queue_split(const struct charge_queue *queue, size_t i, size_t n,
-			const struct minor_cost *cost, const struct charge_targets *targets);
+			const struct minor_cost *cost, struct world *world);
 
 #endif

@@ -20,7 +20,6 @@
 
 #include "../../../bpf/events.h"
 #include "../world/world.h"
-#include "utilisation.h"
 
 enum { PIECES_MAX = 64 }; /* pauses that a summary is spread over */
 
@@ -37,7 +36,7 @@ void cycles_free(struct cycles *cycles)
 	durations_free(&cycles->around);
 	durations_free(&cycles->stops);
 	free(cycles->pauses);
-	parts_free(&cycles->parts);
+	spent_free(&cycles->spent);
 }
 
 int cycles_begin(struct cycles *cycles, const struct record_gc_begin *record)
@@ -60,6 +59,7 @@ int cycles_begin(struct cycles *cycles, const struct record_gc_begin *record)
 				 .stop = record->stop};
 	cycles->world->model->gc.unpaired += open_gcs_begin(cycles->open, &begun);
 	process = tasks_find_process(&cycles->world->tasks, thread->process);
+	process->collecting = record->kind != GCPROF_GC_STOP;
 	process->last_gc = (uint32_t)record->kind;
 	process->has_minors |= record->kind == GCPROF_GC_MINOR;
 	process->markings += record->kind == GCPROF_GC_FULL;
@@ -83,6 +83,7 @@ static void note_figures(struct model_gc *gc, const struct record_gc_end *record
 		gc->freed_bytes += record->heap_before - record->heap_after;
 	if (!record->has_stats)
 		return;
+	gc->promoted_known = true;
 	gc->promoted_bytes += record->promoted_bytes;
 	gc->promoted_objects += record->promoted_objects;
 	raise_to(&gc->nursery_bytes, record->nursery_used);
@@ -295,6 +296,7 @@ int cycles_end(struct cycles *cycles, const struct event *event, struct ended_gc
 		note_figures(gc, record);
 		note_window(cycles, record);
 	}
+	tasks_find_process(&cycles->world->tasks, thread->process)->collecting = false;
 	ended->collection.minor = record->kind == GCPROF_GC_MINOR;
 	ended->collection.process = thread->process;
 	ended->paired = open_gcs_end(cycles->open, thread->process, record, &open, &lost);
@@ -317,6 +319,7 @@ static void sum_figures(struct model_gc *gc, const struct record_gc_summary *rec
 	gc->stop_ns += record->stop_ns;
 	raise_to(&gc->stop_max_ns, record->stop_max_ns);
 	raise_to(&gc->heap_peak_bytes, record->heap_max);
+	gc->promoted_known = true;
 	gc->promoted_bytes += record->promoted_bytes;
 	gc->promoted_objects += record->promoted_objects;
 	raise_to(&gc->nursery_bytes, record->nursery_max);
@@ -420,6 +423,8 @@ int cycles_summary(struct cycles *cycles, const struct event *event, struct coll
 		.has_stats = true,
 		.promoted_bytes = record->promoted_bytes,
 	};
+	if (cycles->world->model->run.frequency)
+		spent_summary(tasks_find_process(&cycles->world->tasks, thread->process), record);
 	return event->selected ? note_sums(cycles, thread, record) : 0;
 }
 
@@ -507,49 +512,52 @@ static void note_cpu(struct cycles *cycles, struct thread *thread, const struct 
 	*(record->mode == CPU_MODE_KERNEL ? &cpu->kernel_ns : &cpu->user_ns) += record->ns;
 }
 
+/* A timer sample in a pause, which is in progress (its index) or not (-1). */
+static int note_gc_cpu(struct cycles *cycles, struct thread *thread, uint32_t cost, int open,
+		       const struct record_cpu *record)
+{
+	struct cost_rest *rest = tree_rest(&cycles->world->tree, cost);
+	struct model_cpu *cpu = &cycles->world->model->cpu;
+	const uint32_t ticks = record_cpu_ticks(record);
+
+	if (!rest)
+		return -ENOMEM;
+	rest->gc_cpu_ns += record->ns;
+	timeline_at(&cycles->world->timeline, record->time)->gc_cpu_ns += record->ns;
+	if (open >= 0) {
+		cycles->open->items[open].cpu_samples += ticks;
+		cycles->open->items[open].cpu_ns += record->ns;
+		return 0;
+	}
+	thread->gc_samples += ticks;
+	thread->gc_cpu_ns += record->ns;
+	cpu->gc_samples += ticks;
+	cpu->in_gc_ns += record->ns;
+	return 0;
+}
+
 int cycles_cpu(struct cycles *cycles, const struct event *event)
 {
 	const struct record_cpu *record = &event->record->cpu;
 	struct thread *thread = tasks_find_thread(&cycles->world->tasks, record->thread);
-	struct model_cpu *cpu = &cycles->world->model->cpu;
-	const uint32_t ticks = record_cpu_ticks(record);
-	struct window *window;
 	int64_t cost;
-	bool recent;
-	int open;
 
 	if (!thread)
 		return -EBADMSG;
+	if (spent_cpu(&cycles->spent, cycles->world, event->gc_kind, record) < 0)
+		return -ENOMEM;
 	if (!event->selected)
-		return parts_unselected(&cycles->parts, record);
+		return 0;
 	cost = tree_cost(&cycles->world->tree, record->stack);
 	if (cost < 0)
 		return -ENOMEM;
-	cost_add_samples(&cycles->world->tree.costs[cost], ticks, record->ns);
+	cost_add_samples(&cycles->world->tree.costs[cost], record_cpu_ticks(record), record->ns);
 	note_cpu(cycles, thread, record);
-	window = timeline_at(&cycles->world->timeline, record->time);
-	window->cpu_ns += record->ns;
-	open = open_gcs_find(cycles->open, record->thread, record->time);
-	recent = open < 0 && find_recent(thread, record->time) >= 0;
-	if (open >= 0 || recent) {
-		struct cost_rest *rest = tree_rest(&cycles->world->tree, (uint32_t)cost);
-
-		if (!rest)
-			return -ENOMEM;
-		rest->gc_cpu_ns += record->ns;
-	}
-	if (open >= 0) {
-		cycles->open->items[open].cpu_samples += ticks;
-		cycles->open->items[open].cpu_ns += record->ns;
-		window->gc_cpu_ns += record->ns;
-	} else if (recent) {
-		thread->gc_samples += ticks;
-		thread->gc_cpu_ns += record->ns;
-		cpu->gc_samples += ticks;
-		cpu->in_gc_ns += record->ns;
-		window->gc_cpu_ns += record->ns;
-	}
-	return 0;
+	timeline_at(&cycles->world->timeline, record->time)->cpu_ns += record->ns;
+	if (!event->gc_kind)
+		return 0;
+	return note_gc_cpu(cycles, thread, (uint32_t)cost,
+			   open_gcs_find(cycles->open, record->thread, record->time), record);
 }
 
 int cycles_finish(struct cycles *cycles)
@@ -567,5 +575,5 @@ int cycles_finish(struct cycles *cycles)
 	durations_summarize(&cycles->stops, &gc->stops);
 	utilisation_fill(cycles->pauses, cycles->n_pauses, cycles->world->model->run.duration, gc);
 	gc->unpaired += cycles->open->count;
-	return parts_finish(&cycles->parts, cycles->world);
+	return spent_finish(&cycles->spent, cycles->world);
 }

@@ -10,8 +10,24 @@
 #include "../event.h"
 #include "../world/durations.h"
 #include "open_gcs.h"
-#include "parts.h"
-#include "utilisation.h"
+#include "spent.h"
+
+struct model_gc;
+
+/* A pause of a process, or several that are known only as a sum. */
+struct pause {
+	uint64_t process, heap, begin, end;
+	uint64_t ns;    /* without pauses inside it */
+	uint64_t count; /* 0: a stop around other pauses */
+	uint64_t thread;
+};
+
+/*
+ * Fills gc->utilisation for windows of 1, 2, 5, 10 ms ... up to the `duration` of the recording:
+ * the minimum over all positions of the window and all processes. Also fills gc->any_ns and
+ * gc->overlap. Sorts `pauses` and merges overlapping ones of a process.
+ */
+void utilisation_fill(struct pause *pauses, size_t count, uint64_t duration, struct model_gc *gc);
 
 struct world;
 
@@ -22,7 +38,7 @@ struct cycles {
 	struct durations others; /* stops without a collection */
 	struct durations around; /* stops around other pauses, without those */
 	struct durations stops;  /* all stops */
-	struct parts parts;
+	struct spent spent;
 	struct pause *pauses;
 	size_t n_pauses, pauses_capacity;
 };
@@ -63,8 +79,59 @@ void cycles_find(const struct cycles *cycles, uint64_t thread, uint64_t time, st
 /* Kind of the latest collection that began in the thread's process; 0: none. */
 uint64_t cycles_last_kind(const struct cycles *cycles, uint64_t thread);
 
-/* Stores pauses, and the CPU time of parts, in model->gc. Collections still in progress count as
- * unpaired. 0 or -ENOMEM. */
+/* Stores pauses, and the CPU time of collectors, in model->gc. Collections still in progress count
+ * as unpaired. 0 or -ENOMEM. */
 int cycles_finish(struct cycles *cycles);
+
+/* The named areas of heaps, such as generations, and what collections did to each. */
+
+struct map;
+struct model_heap_area;
+
+/* What the records of areas that come next belong to. */
+struct areas_owner {
+	uint64_t process, heap, cycle;
+	bool concurrent, selected;
+	struct closed_gc closed; /* of a pause */
+	uint64_t gc_cycle;       /* of a cycle, as in struct event */
+};
+
+struct areas {
+	struct areas_owner owner;
+	struct map *index; /* of rows, by process and number of the name */
+	struct model_heap_area *rows;
+	size_t count, capacity;
+};
+
+int areas_init(struct areas *areas); /* 0 or -ENOMEM; *areas must be zero */
+void areas_free(struct areas *areas);
+
+/* A pause, or a concurrent cycle, has ended. */
+void areas_pause(struct areas *areas, const struct event *event, uint64_t process);
+void areas_cycle(struct areas *areas, const struct event *event, uint64_t gc_cycle);
+
+/* Sets `closed`, `gc_cycle` and `selected` of the event. 0, -EBADMSG, -ENOMEM. */
+int areas_record(struct areas *areas, struct world *world, struct event *event);
+
+/* Fills the model's rows. 0 or -ENOMEM. */
+int areas_finish(struct areas *areas, struct world *world);
+
+/* The cycles of concurrent collectors, and the pauses in each. */
+
+struct model_gc_cycle;
+
+struct gc_cycles {
+	struct model_gc_cycle *rows;
+	size_t count, capacity;
+	struct durations durations; /* of finished cycles */
+};
+
+void gc_cycles_free(struct gc_cycles *cycles);
+
+/* 0, -EBADMSG, -ENOMEM. */
+int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct event *event);
+
+/* Fills the model's rows. Call when all pauses are known; sorts cycles->pauses. 0 or -ENOMEM. */
+int gc_cycles_finish(struct gc_cycles *gc_cycles, struct cycles *cycles, struct world *world);
 
 #endif

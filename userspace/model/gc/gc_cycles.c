@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_cycles.c: the cycles of concurrent collectors, and the pauses in each. */
-#include "gc_cycles.h"
+#include "cycles.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "../../../gc/provider/probe_args.h"
 #include "../world/arena.h"
 #include "../world/world.h"
-#include "cycles.h"
 
 void gc_cycles_free(struct gc_cycles *cycles)
 {
@@ -57,6 +56,8 @@ int gc_cycles_record(struct gc_cycles *cycles, struct world *world, const struct
 		.heap_after_bytes = record->heap_after,
 		.live_bytes = record->live,
 		.unfinished = record->unfinished != 0,
+		.growth_percent = record->growth,
+		.limit_bytes = record->limit,
 	};
 	return 0;
 }

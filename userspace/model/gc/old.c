@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* old.c: sampled objects that became old: live bytes, and their part in major collections. */
-#include "old.h"
+#include "samples.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "../world/world.h"
+#include "charges.h"
 #include "pauses.h"
 
 /* Lives are kept by stack and by type. A sample has had both since its allocation. */
@@ -50,11 +51,11 @@ static void charge_major_pauses(struct old *of, const struct sample *sample)
 {
 	const struct charging *charging =
 		&tasks_find_process(&of->world->tasks, sample->process)->charging;
-	double ns = sample->bytes * (charging->level - sample->level);
+	const struct charged who = {sample->process, sample->cost, sample->type, sample->real};
 
 	pauses_old(of->pauses, sample);
-	tree_charge(&of->world->tree, sample->cost, ns);
-	of->world->types.items[sample->type].gc_ns += ns;
+	charges_add(of->world, &who, CHARGE_KEPT,
+		    sample->bytes * (charging->level - sample->level));
 }
 
 /* How many objects like this one it stands for, including those that are no longer followed. */

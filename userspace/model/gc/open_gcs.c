@@ -2,12 +2,14 @@
 /* open_gcs.c: collections in progress. */
 #include "open_gcs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../../gc/provider/probe_args.h"
 
 static void forget(struct open_gcs *open, size_t i)
 {
+	free(open->items[i].pause.events);
 	open->count--;
 	memmove(&open->items[i], &open->items[i + 1], (open->count - i) * sizeof(*open->items));
 }
@@ -58,13 +60,16 @@ bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_g
 		if (!is_of(&open->items[i], process, record->heap, record->kind))
 			continue;
 		*out = open->items[i];
+		open->items[i].pause.events = NULL;
 		*lost = drop(open, i);
 		/*
 		 * The open one is an earlier collection: its end is lost, and so is the begin of
 		 * this one.
 		 */
-		if (cycle != record->cycle && cycle && record->cycle)
+		if (cycle != record->cycle && cycle && record->cycle) {
+			free(out->pause.events);
 			return false;
+		}
 		--*lost;
 		return true;
 	}

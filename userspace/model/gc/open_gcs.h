@@ -33,7 +33,8 @@ struct open_gcs {
 size_t open_gcs_begin(struct open_gcs *open, const struct open_gc *begun);
 
 /*
- * Ends a collection; false if its begin is unknown. *lost: others whose ends must have been lost.
+ * Ends a collection; false if its begin is unknown, else the caller owns out->pause.events. *lost:
+ * others whose ends must have been lost.
  */
 bool open_gcs_end(struct open_gcs *open, uint64_t process, const struct record_gc_end *record,
 		  struct open_gc *out, size_t *lost);

@@ -12,6 +12,7 @@
 #include "pauses.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../../bpf/events.h"
@@ -21,10 +22,18 @@
 #include "causes.h"
 #include "sample.h"
 
+static void drop(struct long_pause *pause)
+{
+	causes_free(pause->causes);
+	free(pause->events);
+}
+
 void pauses_free(struct pauses *pauses)
 {
+	for (size_t i = 0; i < pauses->open.count; i++)
+		free(pauses->open.items[i].pause.events);
 	for (size_t i = 0; i < pauses->n_longest; i++)
-		causes_free(pauses->longest[i].causes);
+		drop(&pauses->longest[i]);
 }
 
 /* Decides which samples the collection processed: those of its cycle, or the old ones. */
@@ -50,7 +59,7 @@ static void insert(struct pauses *pauses, const struct long_pause *pause)
 	if (at < LONG_PAUSES)
 		pauses->n_longest++;
 	else
-		causes_free(pauses->longest[--at].causes);
+		drop(&pauses->longest[--at]);
 	for (; at && pauses->longest[at - 1].pause_ns < pause->pause_ns; at--)
 		pauses->longest[at] = pauses->longest[at - 1];
 	pauses->longest[at] = *pause;
@@ -67,54 +76,44 @@ int pauses_end(struct pauses *pauses, const struct world *world, const struct re
 	pause.end = record->time;
 	pause.figures = *record;
 	if (!pause.pause_ns || (pauses->n_longest == LONG_PAUSES &&
-				pauses->longest[LONG_PAUSES - 1].pause_ns >= pause.pause_ns))
+				pauses->longest[LONG_PAUSES - 1].pause_ns >= pause.pause_ns)) {
+		drop(&pause);
 		return 0;
-	if (find_causes(world, &pause) < 0)
+	}
+	if (find_causes(world, &pause) < 0) {
+		drop(&pause);
 		return -ENOMEM;
+	}
 	insert(pauses, &pause);
 	if (!pause.walked && pause.kind != GCPROF_GC_STOP)
 		*copied = pause.causes;
 	return 0;
 }
 
-static void note_longest(struct pause_events *events, const struct pause_event *event)
-{
-	size_t at = events->n_longest;
-
-	if (at == PAUSE_CALLS && events->longest[at - 1].overlap_ns >= event->overlap_ns)
-		return;
-	if (at < PAUSE_CALLS)
-		events->n_longest++;
-	else
-		at--;
-	for (; at && events->longest[at - 1].overlap_ns < event->overlap_ns; at--)
-		events->longest[at] = events->longest[at - 1];
-	events->longest[at] = *event;
-}
-
 /*
- * Threads wait in futex calls for the end of a pause, or for work; single ones are of no
- * interest.
+ * The sums of a thread in the pause. The last ones are of all that came when there was no room.
+ * NULL: no memory, which is noted.
  */
-static bool is_futex(const struct world *world, const struct pause_event *event)
+static struct pause_thread *thread_in(struct pauses *pauses, struct long_pause *pause,
+				      uint64_t thread)
 {
-	const char *name = syscall_name(world->model->run.machine, event->number);
+	struct pause_events *events = pause->events ? pause->events
+						    : calloc(1, sizeof(*pause->events));
+	struct pause_thread *row;
 
-	return event->is_call && name &&
-	       (strcmp(name, "futex") == 0 || event->number == SYSCALL_LOCK);
-}
-
-static void note_call(const struct world *world, struct pause_events *events,
-		      const struct pause_event *part)
-{
-	bool futex = is_futex(world, part);
-
-	events->sums.calls++;
-	events->sums.call_ns += part->overlap_ns;
-	events->sums.futex_calls += futex;
-	events->sums.futex_ns += futex ? part->overlap_ns : 0;
-	if (!futex)
-		note_longest(events, part);
+	pause->events = events;
+	pauses->failed |= !events;
+	if (!events || thread == pause->thread)
+		return events ? &events->own : NULL;
+	row = events->others;
+	for (; row < &events->others[events->n_others]; row++)
+		if (row->thread == thread)
+			return row;
+	if (events->n_others == PAUSE_THREADS)
+		return row - 1;
+	if (++events->n_others < PAUSE_THREADS)
+		row->thread = thread;
+	return row;
 }
 
 /* How much of a pause lies in this span. */
@@ -126,35 +125,61 @@ static uint64_t overlap(const struct long_pause *pause, uint64_t begin, uint64_t
 	return to > from ? to - from : 0;
 }
 
-static void note_own(struct pause_events *events, const struct pause_event *part)
+/*
+ * Threads wait in futex calls for the end of a pause, or for work; single ones are of no
+ * interest.
+ */
+static bool is_futex(const struct world *world, const struct pause_event *event)
 {
-	struct pause_event *longest = part->is_call ? &events->own : &events->own_wait;
+	const char *name = syscall_name(world->model->run.machine, event->number);
 
-	*(part->is_call ? &events->sums.own_call_ns : &events->sums.own_wait_ns) +=
-		part->overlap_ns;
-	if (part->overlap_ns > longest->overlap_ns)
+	return name && (strcmp(name, "futex") == 0 || event->number == SYSCALL_LOCK);
+}
+
+static void note_call(struct pause_thread *thread, const struct pause_event *part, bool futex)
+{
+	thread->calls++;
+	thread->call_ns += part->overlap_ns;
+	thread->futex_calls += futex;
+	thread->futex_ns += futex ? part->overlap_ns : 0;
+}
+
+static void note_wait(struct pause_thread *thread, const struct long_pause *pause,
+		      const struct pause_event *part)
+{
+	uint64_t end = part->begin + part->duration;
+	uint64_t ready = part->reason == WAIT_PREEMPTED ? part->duration : part->queued;
+
+	thread->wait_ns += part->overlap_ns;
+	thread->ready_ns += overlap(pause, end - ready, end);
+}
+
+/* Of other threads, futex calls are left out, and a wait in a call is shown as that call. */
+static void note_longest(struct pause_thread *thread, const struct pause_event *part, bool shown)
+{
+	struct pause_event *longest = part->is_call ? &thread->call : &thread->wait;
+
+	if (shown && part->overlap_ns > longest->overlap_ns)
 		*longest = *part;
 }
 
-static void add_to_pause(const struct world *world, struct long_pause *pause,
+static void add_to_pause(struct pauses *pauses, const struct world *world, struct long_pause *pause,
 			 const struct pause_event *event)
 {
-	struct pause_events *events = &pause->events;
+	bool own = event->thread == pause->thread, futex = event->is_call && is_futex(world, event);
 	struct pause_event part = *event;
+	struct pause_thread *thread;
 
 	part.overlap_ns = overlap(pause, event->begin, event->begin + event->duration);
-	if (!part.overlap_ns)
+	thread = part.overlap_ns ? thread_in(pauses, pause, event->thread) : NULL;
+	if (!thread)
 		return;
-	if (event->thread == pause->thread) {
-		note_own(events, &part);
-	} else if (event->is_call) {
-		note_call(world, events, &part);
-	} else {
-		events->sums.wait_ns += part.overlap_ns;
-		/* A wait in a call is shown as that call. */
-		if (event->reason != WAIT_CALL)
-			note_longest(events, &part);
-	}
+	if (event->is_call)
+		note_call(thread, &part, futex);
+	else
+		note_wait(thread, pause, &part);
+	note_longest(thread, &part,
+		     own || (!futex && (event->is_call || event->reason != WAIT_CALL)));
 }
 
 static void add_to_pauses(struct pauses *pauses, const struct world *world,
@@ -165,10 +190,10 @@ static void add_to_pauses(struct pauses *pauses, const struct world *world,
 
 	for (size_t i = 0; i < open->count; i++)
 		if (open->items[i].pause.process == process)
-			add_to_pause(world, &open->items[i].pause, event);
+			add_to_pause(pauses, world, &open->items[i].pause, event);
 	for (size_t i = 0; i < pauses->n_longest && event->begin < pauses->latest_end; i++)
 		if (pauses->longest[i].process == process)
-			add_to_pause(world, &pauses->longest[i], event);
+			add_to_pause(pauses, world, &pauses->longest[i], event);
 }
 
 /* When an event that ended at `time` began. */
@@ -209,6 +234,7 @@ void pauses_wait(struct pauses *pauses, const struct world *world, const struct 
 		.begin = begin,
 		.duration = record->time - begin,
 		.reason = record->reason,
+		.queued = record->queued < record->duration ? record->queued : record->duration,
 	};
 
 	if (pauses->open.count || begin < pauses->latest_end)
@@ -219,7 +245,7 @@ static void add_traced(const struct world *world, struct long_pause *pause,
 		       const struct record_call_window *record)
 {
 	if (tasks_find_process(&world->tasks, pause->process)->recording == record->recording)
-		pause->events.sums.traced_ns += overlap(pause, record->begin, record->end);
+		pause->traced_ns += overlap(pause, record->begin, record->end);
 }
 
 void pauses_window(struct pauses *pauses, const struct world *world,
@@ -233,13 +259,15 @@ void pauses_window(struct pauses *pauses, const struct world *world,
 		add_traced(world, &pauses->longest[i], record);
 }
 
-static void note_tick(struct long_pause *pause, uint64_t process, const struct record_cpu *record)
+static void note_tick(struct pauses *pauses, struct long_pause *pause, uint64_t process,
+		      const struct record_cpu *record)
 {
-	struct pause_events *events = &pause->events;
-	bool own = pause->thread == record->thread;
+	struct pause_thread *thread = NULL;
 
 	if (pause->process == process && record->time >= pause->begin && record->time < pause->end)
-		*(own ? &events->own_cpu_ns : &events->cpu_ns) += record->ns;
+		thread = thread_in(pauses, pause, record->thread);
+	if (thread)
+		thread->cpu_ns += record->ns;
 }
 
 void pauses_cpu(struct pauses *pauses, const struct world *world, const struct record_cpu *record)
@@ -252,9 +280,9 @@ void pauses_cpu(struct pauses *pauses, const struct world *world, const struct r
 		return;
 	process = tasks_find_thread(&world->tasks, record->thread)->process;
 	for (size_t i = 0; i < open->count; i++)
-		note_tick(&open->items[i].pause, process, record);
+		note_tick(pauses, &open->items[i].pause, process, record);
 	for (size_t i = 0; i < late; i++)
-		note_tick(&pauses->longest[i], process, record);
+		note_tick(pauses, &pauses->longest[i], process, record);
 }
 
 void pauses_old(struct pauses *pauses, const struct sample *sample)
@@ -297,11 +325,84 @@ static int fill_call(struct world *world, const struct pause_event *event, struc
 	return row->text ? 0 : -ENOMEM;
 }
 
+/* Does the thread mostly collect, as by its timer samples all along? */
+static bool is_worker(const struct world *world, const struct pause_thread *row)
+{
+	const struct thread *thread = row->thread ? tasks_find_thread(&world->tasks, row->thread)
+						  : NULL;
+
+	return thread && thread->time[TIME_COLLECTOR] > thread->cpu_ns / 2;
+}
+
+static void add_sums(struct model_pause *row, const struct pause_thread *thread)
+{
+	row->sums.calls += thread->calls;
+	row->sums.call_ns += thread->call_ns;
+	row->sums.futex_calls += thread->futex_calls;
+	row->sums.futex_ns += thread->futex_ns;
+	row->sums.wait_ns += thread->wait_ns;
+	row->cpu_ns += (double)thread->cpu_ns;
+}
+
+/* Inserts it, if it is among the longest. */
+static int add_longest(struct world *world, struct model_pause *row,
+		       const struct pause_event *event)
+{
+	size_t at = row->n_longest;
+
+	if (!event->overlap_ns ||
+	    (at == PAUSE_CALLS && row->longest[at - 1].overlap_ns >= event->overlap_ns))
+		return 0;
+	if (at < PAUSE_CALLS)
+		row->n_longest++;
+	else
+		at--;
+	for (; at && row->longest[at - 1].overlap_ns < event->overlap_ns; at--)
+		row->longest[at] = row->longest[at - 1];
+	return fill_call(world, event, &row->longest[at]);
+}
+
+static int fill_own(struct world *world, const struct pause_thread *own, struct model_pause *row)
+{
+	int error = 0;
+
+	row->sums.own_call_ns = own->call_ns;
+	row->sums.own_wait_ns = own->wait_ns;
+	row->sums.ready_ns = own->ready_ns;
+	row->own_cpu_ns = (double)own->cpu_ns;
+	if (own->call.overlap_ns)
+		error = fill_call(world, &own->call, &row->own_call);
+	if (!error && own->wait.overlap_ns)
+		error = fill_call(world, &own->wait, &row->own_wait);
+	return error;
+}
+
+static int fill_others(struct world *world, const struct pause_events *events,
+		       struct model_pause *row)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < events->n_others && !error; i++) {
+		const struct pause_thread *thread = &events->others[i];
+
+		if (is_worker(world, thread)) {
+			row->workers++;
+			row->sums.ready_ns += thread->ready_ns;
+			row->own_cpu_ns += (double)thread->cpu_ns;
+			continue;
+		}
+		add_sums(row, thread);
+		error = add_longest(world, row, &thread->call);
+		if (!error)
+			error = add_longest(world, row, &thread->wait);
+	}
+	return error;
+}
+
 static void fill_figures(const struct world *world, const struct long_pause *pause,
 			 struct model_pause *row)
 {
 	const struct record_gc_end *end = &pause->figures;
-	const struct pause_events *events = &pause->events;
 	uint64_t frequency = world->model->run.frequency;
 	double tick = frequency ? 1e9 / (double)frequency : 0;
 	const struct thread *thread = tasks_find_thread(&world->tasks, pause->thread);
@@ -328,9 +429,7 @@ static void fill_figures(const struct world *world, const struct long_pause *pau
 		.stop_ns = end->stop_ns,
 		.walked = pause->walked,
 		.fates = world->model->alloc.fates > 0,
-		.sums = events->sums,
-		.cpu_ns = (double)events->cpu_ns,
-		.own_cpu_ns = (double)events->own_cpu_ns,
+		.sums.traced_ns = pause->traced_ns,
 		.ticks = frequency ? (double)pause->pause_ns / tick : 0,
 	};
 }
@@ -344,18 +443,15 @@ int pauses_finish(const struct pauses *pauses, struct world *world)
 	if (!model->pauses)
 		return -ENOMEM;
 	for (size_t i = 0; i < pauses->n_longest && !error; i++) {
-		const struct pause_events *events = &pauses->longest[i].events;
+		const struct pause_events *events = pauses->longest[i].events;
 		struct model_pause *row = &model->pauses[model->n_pauses++];
 
 		fill_figures(world, &pauses->longest[i], row);
 		error = causes_sites(pauses->longest[i].causes, world, row);
-		row->n_longest = events->n_longest;
-		for (size_t j = 0; j < events->n_longest && !error; j++)
-			error = fill_call(world, &events->longest[j], &row->longest[j]);
-		if (!error && events->own.is_call)
-			error = fill_call(world, &events->own, &row->own_call);
-		if (!error && events->own_wait.overlap_ns)
-			error = fill_call(world, &events->own_wait, &row->own_wait);
+		if (!error && events)
+			error = fill_own(world, &events->own, row);
+		if (!error && events)
+			error = fill_others(world, events, row);
 	}
 	return error;
 }

@@ -18,14 +18,14 @@ struct pauses {
 	struct long_pause longest[LONG_PAUSES]; /* longest first */
 	size_t n_longest;
 	uint64_t latest_end; /* latest end of these */
-	bool failed;         /* ran out of memory for a cause */
+	bool failed;         /* ran out of memory for a cause or event */
 };
 
 void pauses_free(struct pauses *pauses);
 
 /*
- * Ends a collection; one of 0 ns is ignored. *copied is NULL, or the caller must add the samples
- * since the last minor collection to it. 0 or -ENOMEM.
+ * Ends a collection, whose events it takes; one of 0 ns is ignored. *copied is NULL, or the caller
+ * must add the samples since the last minor collection to it. 0 or -ENOMEM.
  */
 int pauses_end(struct pauses *pauses, const struct world *world, const struct record_gc_end *record,
 	       const struct long_pause *ended, struct causes **copied);

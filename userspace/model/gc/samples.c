@@ -11,8 +11,9 @@
 #include "../../util/id_map.h"
 #include "../world/world.h"
 #include "causes.h"
-#include "parts.h"
+#include "charges.h"
 #include "pauses.h"
+#include "spent.h"
 
 int samples_init(struct samples *samples, struct world *world, struct pauses *pauses)
 {
@@ -122,7 +123,7 @@ static int count_sample(struct samples *samples, const struct record_alloc *reco
 	thread->alloc_bytes += sample->bytes;
 	alloc->samples++;
 	alloc->typed |= record->type != 0;
-	alloc->collected |= !sample->manual;
+	alloc->collected |= !sample->manual || sample->tracked;
 	if (!alloc->period)
 		alloc->period = record->period;
 	if (alloc->samples == 1 || record->period < alloc->period_min)
@@ -162,14 +163,14 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	struct process *process;
 	uint32_t *place;
 	struct sample *sample;
-	int64_t cost, type;
+	int64_t cost, type, real;
 	uint32_t number;
 
 	if (!thread)
 		return -EBADMSG;
 	process = tasks_find_process(&samples->world->tasks, thread->process);
 	cost = tree_cost(&samples->world->tree, record->stack);
-	type = type_table_number(&samples->world->types, thread->process, record->type);
+	type = real = type_table_number(&samples->world->types, thread->process, record->type);
 	/* It is charged like the others, but to a cost and a type that are not shown. */
 	if (!event->selected) {
 		cost = tree_unselected(&samples->world->tree);
@@ -190,12 +191,13 @@ int samples_alloc(struct samples *samples, const struct event *event)
 	sample->bytes = (double)record->size / samples->last_probability;
 	sample->cost = (uint32_t)cost;
 	sample->type = (uint32_t)type;
+	sample->real = (uint32_t)real;
 	sample->process = thread->process;
 	sample->thread = (uint32_t)record->thread;
 	sample->foreign = record->kind >= GCPROF_SAMPLE_FOREIGN;
 	sample->manual = record->kind == GCPROF_SAMPLE_MANUAL;
 	/* Objects that the program frees are not part of any collection. */
-	if (!sample->manual) {
+	if (!sample->manual || tracked_alloc(samples->world, sample)) {
 		sample->pending = 1;
 		sample->next = process->charging.first_pending;
 		process->charging.first_pending = number;
@@ -238,11 +240,12 @@ static void promote(struct samples *samples, struct sample *sample)
 /* Charges the object with the collection that is in progress. */
 static int charge_ahead(struct samples *samples, const struct sample *sample, bool copied)
 {
+	double amount = sample->tracked ? tracked_garbage(sample) : fmax(sample->bytes, 1);
 	const struct charge charge = {.cost = sample->cost,
 				      .type = sample->type,
 				      .promoted = copied,
 				      .again = copied,
-				      .bytes = (float)fmax(sample->bytes, 1)};
+				      .bytes = (float)amount};
 
 	return charge_queue_ahead(&samples->queue, sample->process, copied, &charge);
 }
@@ -283,6 +286,7 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 	if (sample->dead)
 		return 0;
 	process = tasks_find_process(&samples->world->tasks, record->process);
+	process->outcomes |= !lost;
 	minor = process->last_gc == GCPROF_GC_MINOR;
 	if (freed && !sample->manual)
 		process->frees = true;
@@ -303,6 +307,9 @@ int samples_fate(struct samples *samples, const struct record_fate *record)
 		 : die(samples, sample, record->age, freed))
 		return -ENOMEM;
 	old_end(&samples->old, sample);
+	if (sample->tracked && tracked_end(samples->world, sample) &&
+	    charge_ahead(samples, sample, false) < 0)
+		return -ENOMEM;
 	sample->dead = 1;
 	if (!sample->pending)
 		drop(samples, number);
@@ -335,18 +342,17 @@ static void observe(struct samples *samples, size_t i, size_t n)
 				 all.pauses, all.promoted_bytes, all.pause_ns);
 }
 
-static void split(struct samples *samples, size_t i, size_t n, double copying)
+static void split(struct samples *samples, size_t i, size_t n)
 {
-	const struct charge_targets targets = {&samples->world->tree, &samples->world->types};
 	const struct process *process =
 		tasks_find_process(&samples->world->tasks, samples->queue.gcs[i].process);
-	const struct minor_cost cost = charging_cost(&process->charging, copying);
+	const struct minor_cost cost = charging_cost(&process->charging, spent_copying(process));
 
-	charge_queue_split(&samples->queue, i, n, &cost, &targets);
+	charge_queue_split(&samples->queue, i, n, &cost, samples->world);
 }
 
-/* Settles all queued collections. `copying`: as for charging_cost(). */
-static void settle_all(struct samples *samples, double copying)
+/* Settles all queued collections. Before the end, nothing is known from stacks. */
+static void settle_all(struct samples *samples)
 {
 	struct charge_queue *queue = &samples->queue;
 
@@ -361,7 +367,7 @@ static void settle_all(struct samples *samples, double copying)
 	}
 	for (size_t i = 0, n; i < queue->n_gcs; i += n) {
 		n = charge_queue_group(queue, i);
-		split(samples, i, n, copying);
+		split(samples, i, n);
 	}
 	charge_queue_clear(queue);
 }
@@ -380,11 +386,15 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 					.type = sample->type,
 					.promoted = sample->promoted,
 					.bytes = (float)fmax(sample->bytes, 1)};
+		bool charged = true;
 
 		next = sample->next;
-		if (charge_queue_add(&samples->queue, &charge) < 0)
+		if (sample->tracked && end)
+			charged = tracked_charge(samples->world, sample, &charge);
+		gc->tracked |= sample->tracked;
+		if (charged && charge_queue_add(&samples->queue, &charge) < 0)
 			return -ENOMEM;
-		gc->n_charges++;
+		gc->n_charges += charged;
 		if (!end)
 			continue;
 		sample->charge = charge_queue_next(&samples->queue) - 1;
@@ -394,6 +404,18 @@ static int charge_cycle(struct samples *samples, struct charging *charging, stru
 	}
 	if (end)
 		charging->first_pending = 0;
+	return 0;
+}
+
+/* After its charges. */
+static int add_collection(struct samples *samples, const struct queued_gc *gc)
+{
+	struct charge_queue *queue = &samples->queue;
+
+	if (charge_queue_add_gc(queue, gc) < 0)
+		return -ENOMEM;
+	if (queue->n_charges > CHARGE_QUEUE_MAX || queue->n_gcs > CHARGE_QUEUE_MAX)
+		settle_all(samples);
 	return 0;
 }
 
@@ -427,35 +449,31 @@ static int charge_samples(struct samples *samples, const struct collection *coll
 		gc.promoted_bytes += charging->carried_bytes;
 		charging->carried = 0;
 		charging->carried_ns = charging->carried_bytes = 0;
-		if (charge_queue_add_gc(queue, &gc) < 0)
-			return -ENOMEM;
 	}
-	if (queue->n_charges > CHARGE_QUEUE_MAX || queue->n_gcs > CHARGE_QUEUE_MAX)
-		settle_all(samples, -1);
-	return 0;
+	return collection->timed ? add_collection(samples, &gc) : 0;
 }
 
-/* The samples of the current cycle no longer wait for a collection. */
-static void forget_pending(struct samples *samples, struct charging *charging)
+int samples_cycle_over(struct samples *samples, const struct record_gc_cycle *record)
 {
-	uint32_t next;
+	struct process *process = tasks_find_process(&samples->world->tasks, record->process);
+	struct charging *charging = &process->charging;
+	/* In a heap with a nursery, the next minor collection processes the pending ones. */
+	bool ends = !process->has_minors && charging->first_pending;
+	bool live = charging->live_count && charging->live_bytes > 0;
+	double part = (double)record->span / (live && ends ? 2 : 1);
+	struct queued_gc gc = {.process = (uint32_t)record->process,
+			       .minor = true,
+			       .measured = true,
+			       .first = samples->queue.n_charges,
+			       .pauses = 1,
+			       .pause_ns = part};
 
-	for (uint32_t number = charging->first_pending; number; number = next) {
-		next = samples->items[number].next;
-		samples->items[number].pending = 0;
-		if (samples->items[number].dead)
-			drop(samples, number);
-	}
-	charging->first_pending = 0;
-}
-
-void samples_cycle_over(struct samples *samples, uint64_t id)
-{
-	struct process *process = tasks_find_process(&samples->world->tasks, id);
-
-	/* In a heap with a nursery, the next minor collection processes them. */
-	if (!process->has_minors)
-		forget_pending(samples, &process->charging);
+	if (live)
+		charging->level += part / charging->live_bytes;
+	if (!ends)
+		return 0;
+	return charge_cycle(samples, charging, &gc, true) < 0 ? -ENOMEM
+							      : add_collection(samples, &gc);
 }
 
 /* Charges a major collection to the objects that were lost in it, beside live ones. Returns their
@@ -484,6 +502,12 @@ int samples_collected(struct samples *samples, const struct collection *collecti
 	if (collection->timed && collection->minor && collection->has_stats)
 		charging_observe(charging, (double)collection->count,
 				 (double)collection->promoted_bytes, (double)collection->pause_ns);
+	if (collection->timed && !collection->minor && charging->tracked >= 1) {
+		lost = charge_lost(samples, collection, charging->tracked);
+		tracked_full(charging, (double)collection->pause_ns * charging->tracked /
+					       (charging->tracked + lost));
+		return 0;
+	}
 	if (collection->timed && !collection->minor) {
 		live = charging->live_count ? fmax(charging->live_bytes, 0) : 0;
 		lost = charge_lost(samples, collection, live);
@@ -493,25 +517,6 @@ int samples_collected(struct samples *samples, const struct collection *collecti
 			return 0;
 	}
 	return charge_samples(samples, collection);
-}
-
-/* Shows the cost of the process with most minor collections. */
-static void show_cost(struct samples *samples, double copying)
-{
-	struct model_gc *gc = &samples->world->model->gc;
-	double most = 0;
-
-	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
-		const struct process *process = tasks_find_process(&samples->world->tasks, id);
-		struct minor_cost cost;
-
-		if (!process || process->charging.n <= most)
-			continue;
-		most = process->charging.n;
-		cost = charging_cost(&process->charging, copying);
-		gc->fixed_ns = cost.fixed_ns;
-		gc->copy_ns_per_byte = cost.ns_per_byte;
-	}
 }
 
 static double selected_live_bytes(const struct types *types)
@@ -552,31 +557,30 @@ static void correct_period(struct model_alloc *alloc)
 int samples_finish(struct samples *samples)
 {
 	struct model *model = samples->world->model;
-	double copying = parts_copying(&model->gc);
 	struct tally live = {0};
 
 	correct_period(&model->alloc);
-	settle_all(samples, copying);
+	settle_all(samples);
+	for (size_t i = 1; i < samples->count; i++)
+		if (samples->items[i].process && samples->items[i].walked)
+			tracked_end(samples->world, &samples->items[i]);
 	if (mark_unfreed_live(samples) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < samples->count; i++)
 		if (samples->items[i].process && samples->items[i].old)
 			old_finish(&samples->old, &samples->items[i], &live);
+	model->alloc.live_known = !model->alloc.samples ||
+				  type_table_knows_lives(&samples->world->types);
 	model->alloc.live = live.value > 0 ? tally_estimate(&live)
 					   : estimate_of_nothing(model->alloc.period);
 	for (uint64_t id = 1; id < samples->world->tasks.processes.limit; id++) {
 		const struct process *process = tasks_find_process(&samples->world->tasks, id);
 
-		if (process) {
-			model->gc.no_samples_ns += process->charging.carried_ns;
+		if (process)
 			model->alloc.live_bytes += fmax(process->charging.live_bytes, 0);
-		}
 	}
-	if (samples->world->filtered) {
-		model->gc.no_samples_ns = 0;
+	if (samples->world->filtered)
 		model->alloc.live_bytes = selected_live_bytes(&samples->world->types);
-	}
-	show_cost(samples, copying);
 	model->alloc.bytes = tally_estimate(&samples->bytes);
 	model->alloc.objects = object_tally_estimate(&samples->objects);
 	if (!model->alloc.samples) {

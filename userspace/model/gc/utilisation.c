@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* utilisation.c: minimum mutator utilisation. */
-#include "utilisation.h"
+#include "cycles.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* call_moments.c: the costs of a call tree, or of other rows, by window of time. */
-#include "call_moments.h"
+#include "call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

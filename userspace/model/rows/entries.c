@@ -5,19 +5,17 @@
  * began with a function of the program. That function is the outermost on its stacks, except for
  * those that start all fibers and threads.
  */
-#include "entries.h"
+#include "thread_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../traits.h"
 #include "../world/arena.h"
 #include "../world/fibers.h"
 #include "../world/world.h"
 #include "function_sums.h"
-
-/* Runtimes that move their fibers between threads. */
-static const char *const movers[] = {"go"};
 
 /*
  * Row of the function that the stack began with, plus 1; 0: none. *begun: its caller is one of
@@ -51,7 +49,9 @@ static void add_sums(struct model_entry *entry, const struct sums *sums)
 	entry->cpu_samples += sums->cpu_samples;
 	entry->cpu_ns += (double)sums->cpu_ns;
 	entry->alloc_bytes += sums->bytes.value;
-	entry->gc_ns += sums->gc_ns;
+	for (int pacing = 0; pacing < GC_PACINGS; pacing++)
+		for (int part = 0; part < CHARGES; part++)
+			entry->gc_ns += sums->caused.parts[pacing][part];
 	entry->syscall_ns += (double)sums->syscall_ns;
 	entry->off_cpu_ns += (double)sums->off_cpu_ns;
 }
@@ -110,15 +110,6 @@ static int show(struct model *model, struct model_entry *all, size_t count)
 	return 0;
 }
 
-static bool threads_move(const struct model *model)
-{
-	for (size_t i = 0; i < model->n_runtimes; i++)
-		for (size_t j = 0; j < sizeof(movers) / sizeof(*movers); j++)
-			if (strcmp(model->runtimes[i].name, movers[j]) == 0)
-				return true;
-	return false;
-}
-
 int entries_finish(struct world *world, const struct fibers *fibers)
 {
 	const struct functions *functions = &world->functions;
@@ -130,7 +121,7 @@ int entries_finish(struct world *world, const struct fibers *fibers)
 	if (!all)
 		return -ENOMEM;
 	sums_add_time(&none, &world->tree, no_stack);
-	sums_add_life(&none, tree_life_of(&world->tree, no_stack));
+	sums_add_life(&none, &world->tree, no_stack);
 	all[0].name = "(none)";
 	add_sums(&all[0], &none);
 	for (size_t i = 0; i < functions->n_rows; i++) {
@@ -141,7 +132,7 @@ int entries_finish(struct world *world, const struct fibers *fibers)
 	for (size_t i = 0; i < fibers_count(fibers); i++)
 		count_fiber(world, fibers_get(fibers, i), all);
 	err = show(world->model, all, functions->n_rows + 1);
-	world->model->threads_move = threads_move(world->model);
+	world->model->threads_move = has_trait(world->model, MOVES_FIBERS);
 	free(all);
 	return err;
 }

@@ -14,7 +14,7 @@
 
 #include "../world/allocating.h"
 #include "../world/world.h"
-#include "starters.h"
+#include "library.h"
 
 /* A node of the path, with the sums of itself and of the callees left so far. */
 struct step {
@@ -44,9 +44,11 @@ void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost
 	sums->gc_faults += rest->gc_faults;
 }
 
-void sums_add_life(struct sums *sums, const struct stack_life *life)
+void sums_add_life(struct sums *sums, const struct tree *tree, const struct cost *cost)
 {
-	sums->gc_ns += life->gc_ns;
+	const struct stack_life *life = tree_life_of(tree, cost);
+
+	caused_add(&sums->caused, &tree->lives, cost->life);
 	tally_merge(&sums->bytes, &life->bytes);
 	share_merge(&sums->survived, &life->survived);
 }
@@ -59,7 +61,7 @@ static void add_sums(struct sums *into, const struct sums *sums)
 	into->off_cpu_ns += sums->off_cpu_ns;
 	into->faults += sums->faults;
 	into->gc_faults += sums->gc_faults;
-	into->gc_ns += sums->gc_ns;
+	caused_merge(&into->caused, &sums->caused);
 	tally_merge(&into->bytes, &sums->bytes);
 	share_merge(&into->survived, &sums->survived);
 }
@@ -148,7 +150,6 @@ static struct sums *self_of(const struct walk *walk, uint32_t node)
 static void add_cost(struct walk *walk, const struct cost *cost)
 {
 	const struct tree *tree = &walk->world->tree;
-	const struct stack_life *life = tree_life_of(tree, cost);
 	struct step *step = &walk->steps[walk->depth - 1];
 	const struct functions *functions = &walk->world->functions;
 	struct sums *begun =
@@ -162,12 +163,12 @@ static void add_cost(struct walk *walk, const struct cost *cost)
 	sums_add_time(begun, tree, cost);
 	if (!cost->life)
 		return;
-	sums_add_life(begun, life);
+	sums_add_life(begun, tree, cost);
 	caller = allocating_caller(tree, cost->stack);
 	while (step->node != caller)
 		step--;
-	sums_add_life(&step->sums, life);
-	sums_add_life(self_of(walk, allocating_stack(tree, cost->stack)), life);
+	sums_add_life(&step->sums, tree, cost);
+	sums_add_life(self_of(walk, allocating_stack(tree, cost->stack)), tree, cost);
 }
 
 int function_sums_make(struct world *world)

@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 
+#include "../world/caused.h"
 #include "../world/tree.h"
 
 struct world;
 
 struct sums {
 	uint64_t cpu_samples, cpu_ns, syscall_ns, off_cpu_ns, faults, gc_faults;
-	double gc_ns;
+	struct caused caused;
 	struct tally bytes;
 	struct share survived;
 };
@@ -21,13 +22,13 @@ struct function_sums {
 	uint32_t on_path; /* occurrences on the current path of the walk */
 	uint8_t work;     /* enum work_kind that begins with it */
 	uint8_t works;    /* bit set of the kinds of work it occurs in */
-	bool starter;     /* starts threads, fibers or programs (starters.h) */
+	bool starter;     /* starts threads, fibers or programs (library.h) */
 	struct sums total, self;
 	struct sums begun; /* of stacks that begin with it */
 };
 
 void sums_add_time(struct sums *sums, const struct tree *tree, const struct cost *cost);
-void sums_add_life(struct sums *sums, const struct stack_life *life);
+void sums_add_life(struct sums *sums, const struct tree *tree, const struct cost *cost);
 
 /*
  * Computes the sums of world->functions, whose rows and frames must exist. What begins with no

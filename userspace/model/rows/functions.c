@@ -210,9 +210,11 @@ static int resolve_frame(struct builder *builder, struct frame *frame)
  * If a function allocates nothing itself, its row shows the survival of its callees' objects.
  * Functions of a collector or provider keep their work, which is known from their place.
  */
-static void fill_row(struct model_function *row, const struct function_sums *sums)
+static void fill_row(struct model_function *row, const struct function_sums *sums,
+		     const struct model_gc *gc)
 {
 	const struct sums *total = &sums->total, *self = &sums->self;
+	struct caused_figures figures;
 
 	for (int work = 0; work < WORKS; work++)
 		if (!row->work && sums->works == 1 << work)
@@ -226,8 +228,13 @@ static void fill_row(struct model_function *row, const struct function_sums *sum
 	row->survived_bytes = self->survived.some;
 	row->fate_known_total_bytes = total->survived.all;
 	row->fate_known_bytes = self->survived.all;
-	row->gc_ns = total->gc_ns;
-	row->gc_self_ns = self->gc_ns;
+	figures = caused_figures(&self->caused, &gc->paces, &self->bytes, self->survived.some);
+	row->gc_self_ns = figures.charged.value;
+	figures = caused_figures(&total->caused, &gc->paces, &total->bytes, total->survived.some);
+	row->gc_ns = figures.charged;
+	row->gc_allocating_ns = figures.allocating;
+	row->gc_keeping_ns = figures.keeping;
+	row->kept_known = gc->paces.kept_known;
 	row->syscall_ns = (double)total->syscall_ns;
 	row->syscall_self_ns = (double)self->syscall_ns;
 	row->off_cpu_ns = (double)total->off_cpu_ns;
@@ -262,7 +269,7 @@ static void add_rest(struct world *world)
 	struct model *model = world->model;
 	const struct cost *cost = &world->tree.costs[0];
 	const struct stack_life *life = tree_life_of(&world->tree, cost);
-	double gc_ns = model->gc.no_samples_ns, cpu_ns = (double)model->cpu.no_samples_ns;
+	double gc_ns = model->gc.unattributed_ns, cpu_ns = (double)model->cpu.no_samples_ns;
 	struct function_sums sums = {0};
 	struct model_function *row;
 
@@ -274,9 +281,9 @@ static void add_rest(struct world *world)
 		*row = (struct model_function){.name = functions_none(world->model),
 					       .runtime = RUNTIME_NATIVE};
 		sums_add_time(&sums.total, &world->tree, cost);
-		sums_add_life(&sums.total, life);
+		sums_add_life(&sums.total, &world->tree, cost);
 		sums.self = sums.total;
-		fill_row(row, &sums);
+		fill_row(row, &sums, &model->gc);
 	}
 	if (gc_ns > 0 || cpu_ns > 0) {
 		row = &model->functions[model->n_functions++];
@@ -284,7 +291,9 @@ static void add_rest(struct world *world)
 					       .runtime = RUNTIME_NATIVE,
 					       .cpu_self_ns = cpu_ns,
 					       .cpu_total_ns = cpu_ns,
-					       .gc_ns = gc_ns,
+					       .gc_ns = {gc_ns, gc_ns, gc_ns},
+					       .gc_allocating_ns = {-1, 0, 0},
+					       .gc_keeping_ns = {-1, 0, 0},
 					       .gc_self_ns = gc_ns,
 					       .survived.value = -1};
 	}
@@ -355,7 +364,7 @@ static int add_all(struct builder *builder)
 
 static bool is_empty(const struct model_function *row)
 {
-	return !row->cpu_samples && row->alloc_total_bytes <= 0 && row->gc_ns <= 0 &&
+	return !row->cpu_samples && row->alloc_total_bytes <= 0 && row->gc_ns.value <= 0 &&
 	       row->syscall_ns <= 0 && row->off_cpu_ns <= 0 && !row->faults;
 }
 
@@ -369,7 +378,7 @@ static int show_rows(struct world *world)
 	if (!model->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < functions->n_rows; i++) {
-		fill_row(&functions->rows[i], &functions->sums[i]);
+		fill_row(&functions->rows[i], &functions->sums[i], &model->gc);
 		if (!is_empty(&functions->rows[i]))
 			model->functions[model->n_functions++] = functions->rows[i];
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* library.h: functions of the runtime libraries of C, C++ and Rust. */
+/* library.h: functions of runtime libraries, and those that start threads, fibers and programs. */
 #ifndef GCPROF_LIBRARY_H
 #define GCPROF_LIBRARY_H
 
@@ -13,5 +13,9 @@ struct model_function;
  * code is in and its name.
  */
 bool is_library_function(const struct model_function *function);
+
+/* Does this function call the entry functions of the program? Ignores the argument list in Java's
+ * names. */
+bool is_starter(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* program_rows.c: one row for all processes of the same name. */
-#include "program_rows.h"
+#include "thread_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void add_threads(struct builder *builder, const struct tasks *tasks)
 		program->cpu_samples += thread->cpu_samples;
 		program->gc_samples += thread->gc_samples;
 		program->cpu_ns += (double)tasks_cpu_ns(thread);
-		program->gc_cpu_ns += (double)thread->gc_cpu_ns;
+		program->gc_cpu_ns += (double)tasks_gc_cpu_ns(thread);
 		program->alloc_samples += thread->alloc_samples;
 		program->minor_faults += thread->minor_faults;
 		program->major_faults += thread->major_faults;

@@ -14,7 +14,6 @@
 #include "../world/allocating.h"
 #include "../world/arena.h"
 #include "../world/world.h"
-#include "best.h"
 
 /* An allocating stack: indexes into the function table plus 1, the allocating one first. */
 struct place {
@@ -25,6 +24,7 @@ struct place {
 struct site {
 	const struct place *place; /* first of its stacks */
 	double gc_ns;
+	struct caused caused;
 	struct life life;
 };
 
@@ -204,7 +204,8 @@ static struct site sum_up(const struct world *world, const struct site_list *lis
 	for (; at < end; at++) {
 		if (at + 8 < list->count)
 			__builtin_prefetch(&lives->items[list->places[at + 8].life]);
-		site.gc_ns += lives->items[list->places[at].life].gc_ns;
+		site.gc_ns += (double)lives->items[list->places[at].life].gc_ns;
+		caused_add(&site.caused, lives, list->places[at].life);
 		stack_life_merge(&site.life, lives, list->places[at].life);
 	}
 	return site;
@@ -215,6 +216,9 @@ static void add_row(const struct world *world, const struct site *site)
 	const struct functions *functions = &world->functions;
 	const struct type *type = &world->types.items[site->life.type];
 	struct model_site *row = &world->model->sites[world->model->n_sites++];
+	const struct caused_figures figures = caused_figures(&site->caused, &world->model->gc.paces,
+							     &site->life.bytes,
+							     site->life.survived.some);
 
 	for (int i = 0; i < SITE_FUNCTIONS && site->place->functions[i]; i++)
 		row->functions[i] = functions->rows[site->place->functions[i] - 1].name;
@@ -225,10 +229,15 @@ static void add_row(const struct world *world, const struct site *site)
 		row->functions[0] = "(no stack)";
 	}
 	row->type = site->life.mixed ? NULL : type->name;
-	row->gc_ns = site->gc_ns;
+	row->gc_ns = figures.charged;
+	row->gc_allocating_ns = figures.allocating;
+	row->gc_keeping_ns = figures.keeping;
+	row->kept_known = world->model->gc.paces.kept_known;
 	row->bytes = tally_estimate(&site->life.bytes);
 	row->survived = share_estimate(&site->life.survived);
 	row->life = site->life;
+	row->life_known = life_is_known(&site->life);
+	row->survival_known = site->life.survived.all > 0;
 	row->samples = site->life.samples;
 	row->live_bytes = life_live_bytes(&site->life);
 	row->median_age_below_bytes = life_median_age(&site->life);
@@ -270,8 +279,8 @@ static int by_cost(const void *a, const void *b)
 {
 	const struct model_site *x = a, *y = b;
 
-	if (x->gc_ns != y->gc_ns)
-		return x->gc_ns < y->gc_ns ? 1 : -1;
+	if (x->gc_ns.value != y->gc_ns.value)
+		return x->gc_ns.value < y->gc_ns.value ? 1 : -1;
 	if (x->bytes.value != y->bytes.value)
 		return x->bytes.value < y->bytes.value ? 1 : -1;
 	return strcmp(x->functions[0], y->functions[0]);
@@ -317,4 +326,77 @@ int sites_finish(struct world *world)
 	free(chosen);
 	free(list.places);
 	return error;
+}
+
+struct entry {
+	double value;
+	uint32_t number;
+};
+
+struct best {
+	size_t count, most;
+	struct entry entries[];
+};
+
+int best_create(size_t most, struct best **out)
+{
+	*out = calloc(1, sizeof(**out) + most * sizeof((*out)->entries[0]));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->most = most;
+	return 0;
+}
+
+void best_free(struct best *best)
+{
+	free(best);
+}
+
+static void sink(struct best *best, struct entry entry)
+{
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < best->count) {
+		if (child + 1 < best->count &&
+		    best->entries[child + 1].value < best->entries[child].value)
+			child++;
+		if (best->entries[child].value >= entry.value)
+			break;
+		best->entries[at] = best->entries[child];
+		at = child;
+	}
+	best->entries[at] = entry;
+}
+
+static void rise(struct best *best, struct entry entry)
+{
+	size_t at = best->count++;
+
+	while (at && best->entries[(at - 1) / 2].value > entry.value) {
+		best->entries[at] = best->entries[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	best->entries[at] = entry;
+}
+
+void best_offer(struct best *best, double value, uint32_t number)
+{
+	struct entry entry = {value, number};
+
+	if (!(value > 0))
+		return;
+	if (best->count < best->most)
+		rise(best, entry);
+	else if (value > best->entries[0].value)
+		sink(best, entry);
+}
+
+size_t best_count(const struct best *best)
+{
+	return best ? best->count : 0;
+}
+
+uint32_t best_number(const struct best *best, size_t i)
+{
+	return best->entries[i].number;
 }

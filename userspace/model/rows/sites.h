@@ -3,6 +3,7 @@
 #ifndef GCPROF_SITES_H
 #define GCPROF_SITES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../rows.h"
@@ -23,5 +24,20 @@ void sites_functions(const struct world *world, uint32_t stack, uint32_t functio
  * and live bytes. Functions and types must have names. 0 or -ENOMEM.
  */
 int sites_finish(struct world *world);
+
+/* Keeps the N greatest of many values. */
+
+struct best;
+
+/* Keeps the `most` greatest values, at least 1. 0 or -ENOMEM. Not thread-safe. */
+int best_create(size_t most, struct best **out);
+void best_free(struct best *best); /* NULL is allowed */
+
+/* Offers a value with its number. Values <= 0 are ignored; among equal values the first win. */
+void best_offer(struct best *best, double value, uint32_t number);
+
+/* Number of values kept, and their numbers, in no order. */
+size_t best_count(const struct best *best);
+uint32_t best_number(const struct best *best, size_t i);
 
 #endif

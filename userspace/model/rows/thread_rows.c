@@ -8,6 +8,7 @@
 
 #include "../../util/path_base.h"
 #include "../figures.h"
+#include "../time/thread_time.h"
 #include "../world/world.h"
 
 int thread_rows_comm(struct world *world, const struct record_comm *record)
@@ -75,9 +76,15 @@ static void add_times(const struct world *world, const struct thread *thread,
 		row->wait_ns[i] = thread->wait_ns[i];
 		row->off_cpu_ns += thread->wait_ns[i];
 	}
+	/* What was not traced is known from the scheduler's accounting. */
+	if (thread->waits_part && row->wall_ns > (uint64_t)row->cpu_ns + row->off_cpu_ns)
+		row->off_cpu_ns = row->wall_ns - (uint64_t)row->cpu_ns;
 	if (row->off_cpu_ns > row->wall_ns)
 		row->wall_ns = row->off_cpu_ns;
 	row->on_cpu_ns = row->wall_ns - row->off_cpu_ns;
+	memcpy(row->time, thread->time, sizeof(row->time));
+	time_divide(row->wall_ns, row->time);
+	row->serves = time_serves(row->wall_ns, row->time);
 }
 
 /* Marks the processes that have a sampler of allocation; all where that is not known. */
@@ -131,7 +138,7 @@ int thread_rows_finish(struct world *world)
 			.gc_samples = thread->gc_samples,
 			.alloc_samples = thread->alloc_samples,
 			.cpu_ns = (double)tasks_cpu_ns(thread),
-			.gc_cpu_ns = (double)thread->gc_cpu_ns,
+			.gc_cpu_ns = (double)tasks_gc_cpu_ns(thread),
 			.alloc_bytes = thread->alloc_bytes,
 			.alloc = tally_estimate(&thread->alloc),
 			.samples = thread->cpu_samples + thread->alloc_samples,

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* divide.c: how many system calls of a profile a filter selects. */
-#include "divide.h"
+/*
+ * The kernel side keeps exact totals of each call in each process. It records some calls
+ * individually, with the number of calls that each record stands for. A selection gets the same
+ * share of a total as of its records, with an interval. If terms about the process or call decide
+ * alone, it gets all or nothing. If the share is unknown, it gets nothing, and that is reported.
+ * See README.md, "System calls of a selection".
+ */
+#include "syscalls.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +18,6 @@
 #include "../select/selection.h"
 #include "../world/arena.h"
 #include "../world/world.h"
-#include "syscalls.h"
 
 #define NS_MAX (UINT64_C(1) << 62)
 

@@ -59,7 +59,7 @@ int run_meta(struct world *world, const struct record_meta *record)
 		{"kernel", &out->kernel},       {"attached", &out->attached},
 		{"machine", &out->machine},     {"cpus", &out->cpus},
 		{"cpu_model", &out->cpu_model}, {"snapshot", &out->snapshot},
-		{"user", &out->user},
+		{"user", &out->user},           {"children", &out->children},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -140,6 +140,19 @@ static uint64_t recorded(const struct run *run, const struct model_run *out)
 	return ns;
 }
 
+void run_quota(struct world *world, const struct record_quota *record)
+{
+	struct model_cpu *cpu = &world->model->cpu;
+
+	cpu->quota_known = true;
+	cpu->quota_ns += record->stopped_ns;
+	if (record->milli_cpus &&
+	    (!cpu->quota_milli_cpus || record->milli_cpus < cpu->quota_milli_cpus))
+		cpu->quota_milli_cpus = record->milli_cpus;
+	world->model->run.memory_limit = record->memory_limit;
+	world->model->run.memory_used = record->memory_used;
+}
+
 void run_clock(struct run *run, const struct record_clock *record)
 {
 	if (run->clock_realtime || record->after < record->before)
@@ -148,13 +161,22 @@ void run_clock(struct run *run, const struct record_clock *record)
 	run->clock_realtime = record->realtime;
 }
 
+/*
+ * Samples of a late chunk divide time that was without samples until then: the timeline had it
+ * already.
+ */
 void run_chunk(struct run *run, struct world *world)
 {
-	int64_t ns = run->unsampled - run->unsampled_spread;
+	const int64_t unsampled = run->unsampled > 0 ? run->unsampled : 0;
+	const int64_t ns = unsampled - run->unsampled_spread;
 
-	if (ns > 0 && world->timeline.step_ns) {
-		timeline_cpu(&world->timeline, run->chunk_time, world->last_time, (uint64_t)ns);
-		run->unsampled_spread = run->unsampled;
+	if (world->timeline.step_ns) {
+		if (ns > 0)
+			timeline_cpu(&world->timeline, run->chunk_time, world->last_time,
+				     (uint64_t)ns);
+		else
+			timeline_take_cpu_back(&world->timeline, run->chunk_time, (uint64_t)-ns);
+		run->unsampled_spread = unsampled;
 	}
 	run->chunk_time = world->last_time;
 }

@@ -31,6 +31,7 @@ int run_meta(struct world *world, const struct record_meta *record);
 int run_argument(struct run *run, struct world *world, const struct record_argument *record);
 void run_recording(struct world *world, const struct record_recording *record);
 void run_clock(struct run *run, const struct record_clock *record);
+void run_quota(struct world *world, const struct record_quota *record);
 
 /*
  * Starts a new chunk. Spreads the previous chunk's CPU time without timer samples over that

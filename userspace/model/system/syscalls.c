@@ -10,7 +10,7 @@
 #include "../../util/map.h"
 #include "../select/selection.h"
 #include "../world/arena.h"
-#include "../world/histogram.h"
+#include "../world/durations.h"
 #include "../world/syscall_text.h"
 #include "../world/world.h"
 

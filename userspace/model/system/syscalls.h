@@ -73,4 +73,10 @@ int syscalls_sum(struct syscalls *syscalls, struct world *world);
 /* Call when rows exist: sorts them, adds their CPU time, and adds the slow calls. 0 or -ENOMEM. */
 int syscalls_finish(const struct syscalls *syscalls, struct world *world);
 
+/*
+ * For a filter: how many of the calls it selects (divide.c). Fills the model's rows; call after the
+ * last record. 0 or -ENOMEM.
+ */
+int divide_finish(const struct syscalls *syscalls, struct world *world);
+
 #endif

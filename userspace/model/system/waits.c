@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.c: time off the CPU, by cause and by thread. */
+/* waits.c: time off the CPU by cause and by thread, who ended waits, and page faults. */
 #include "waits.h"
 
 #include <errno.h>
@@ -142,6 +142,7 @@ int waits_usage(struct world *world, const struct record_usage *record)
 	thread->ended = !thread->goes_on;
 	thread->end = record->time;
 	thread->waits_known |= record->flags & USAGE_WAITS;
+	thread->waits_part |= (record->flags & USAGE_WAITS_PART) != 0;
 	thread->queue_known |= record->flags & USAGE_QUEUED;
 	thread->queued_ns += record->queued_ns;
 	world->model->cpu.queue_known |= thread->queue_known;
@@ -270,4 +271,146 @@ int waits_finish(struct waits *waits, struct world *world)
 	}
 	qsort(model->waits, model->n_waits, sizeof(*model->waits), by_total);
 	return 0;
+}
+
+struct waker {
+	uint64_t thread, count, total_ns, max_ns;
+};
+
+int wakers_init(struct wakers *wakers)
+{
+	*wakers = (struct wakers){.index = map_create(sizeof(uint64_t))};
+	return wakers->index ? 0 : -ENOMEM;
+}
+
+void wakers_free(struct wakers *wakers)
+{
+	free(wakers->items);
+	map_free(wakers->index);
+}
+
+int wakers_record(struct wakers *wakers, const struct world *world,
+		  const struct record_wait *record)
+{
+	struct waker *waker;
+	uint64_t *number;
+
+	if (!record->waker || !tasks_find_thread(&world->tasks, record->waker))
+		return 0;
+	number = map_put(wakers->index, &record->waker, NULL);
+	if (!number || array_reserve(&wakers->items, &wakers->capacity, wakers->count,
+				     sizeof(*wakers->items)) < 0)
+		return -ENOMEM;
+	if (!*number) {
+		wakers->items[wakers->count++] = (struct waker){.thread = record->waker};
+		*number = wakers->count;
+	}
+	waker = &wakers->items[*number - 1];
+	waker->count++;
+	waker->total_ns += record->duration;
+	if (record->duration > waker->max_ns)
+		waker->max_ns = record->duration;
+	return 0;
+}
+
+static int by_waker_total(const void *a, const void *b)
+{
+	const struct model_waker *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+int wakers_finish(const struct wakers *wakers, struct world *world)
+{
+	struct model *model = world->model;
+
+	model->wakers = calloc(wakers->count + 1, sizeof(*model->wakers));
+	if (!model->wakers)
+		return -ENOMEM;
+	for (size_t i = 0; i < wakers->count; i++) {
+		const struct waker *waker = &wakers->items[i];
+		const struct thread *thread = tasks_find_thread(&world->tasks, waker->thread);
+
+		model->wakers[model->n_wakers++] = (struct model_waker){
+			.name = thread->name,
+			.tid = thread->tid,
+			.pid = tasks_find_process(&world->tasks, thread->process)->pid,
+			.count = waker->count,
+			.total_ns = waker->total_ns,
+			.max_ns = waker->max_ns,
+		};
+	}
+	qsort(model->wakers, model->n_wakers, sizeof(*model->wakers), by_waker_total);
+	return 0;
+}
+
+/* No thread has more in its life. Keeps the sums of false records from wrapping around. */
+#define FAULTS_MAX (UINT64_C(1) << 48)
+
+int faults_record(struct world *world, const struct event *event)
+{
+	const struct record_fault *record = &event->record->fault;
+	struct thread *thread = tasks_find_thread(&world->tasks, record->thread);
+	struct model_faults *faults = &world->model->faults;
+	struct cost_rest *rest;
+	uint64_t count;
+	int64_t cost;
+
+	if (!thread || record->minor > FAULTS_MAX || record->major > FAULTS_MAX)
+		return -EBADMSG;
+	count = record->minor + record->major;
+	thread->recorded_faults.minor += record->minor;
+	thread->recorded_faults.major += record->major;
+	if (!event->selected)
+		return 0;
+	cost = tree_cost(&world->tree, record->stack);
+	rest = cost < 0 ? NULL : tree_rest(&world->tree, (uint32_t)cost);
+	if (!rest)
+		return -ENOMEM;
+	rest->faults += count;
+	faults->recorded += count;
+	faults->recorded_major += record->major;
+	if (!event->gc_kind)
+		return 0;
+	rest->gc_faults += count;
+	faults->recorded_in_gc += count;
+	return 0;
+}
+
+static uint64_t beyond(uint64_t all, uint64_t recorded)
+{
+	return all > recorded ? all - recorded : 0;
+}
+
+struct record_fault faults_unrecorded(const struct world *world, const struct record_usage *usage)
+{
+	const struct thread *thread = tasks_find_thread(&world->tasks, usage->thread);
+	bool recorded = world->streams.streams[STREAM_FAULT].attached ||
+			thread->recorded_faults.minor || thread->recorded_faults.major;
+	struct record_fault rest = {.time = usage->time, .thread = usage->thread};
+
+	/* The part that a filter selects is unknown. */
+	if (world->filtered || !recorded)
+		return rest;
+	rest.minor = beyond(thread->minor_faults, thread->recorded_faults.minor);
+	rest.major = beyond(thread->major_faults, thread->recorded_faults.major);
+	return rest;
+}
+
+void faults_usage(struct world *world, const struct record_usage *usage)
+{
+	struct record_fault rest;
+	struct model_faults *faults = &world->model->faults;
+
+	faults->known = true;
+	faults->minor += usage->minor_faults;
+	faults->major += usage->major_faults;
+	if (usage->flags & USAGE_GOES_ON)
+		return;
+	rest = faults_unrecorded(world, usage);
+	faults->recorded += rest.minor + rest.major;
+	faults->recorded_major += rest.major;
+	tree_rest(&world->tree, 0)->faults += rest.minor + rest.major;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* waits.h: time off the CPU, by cause and by thread. */
+/* waits.h: time off the CPU by cause and by thread, who ended waits, and page faults. */
 #ifndef GCPROF_MODEL_WAITS_H
 #define GCPROF_MODEL_WAITS_H
 
 #include <stddef.h>
 
+#include "../../profile/record.h"
 #include "../event.h"
 
 struct map;
@@ -37,5 +38,40 @@ struct record_wait waits_unrecorded(const struct world *world, const struct reco
  * that cannot be assigned to a call get a row of their own.
  */
 int waits_finish(struct waits *waits, struct world *world);
+
+/* Threads that ended other threads' waits for a futex, as lock holders do. */
+
+struct waker;
+
+struct wakers {
+	struct waker *items;
+	size_t count, capacity;
+	struct map *index; /* thread -> index of its item plus 1 */
+};
+
+int wakers_init(struct wakers *wakers);
+void wakers_free(struct wakers *wakers);
+
+/* Adds a selected wait. 0 or -ENOMEM. */
+int wakers_record(struct wakers *wakers, const struct world *world,
+		  const struct record_wait *record);
+
+/* Fills the model's rows, longest total wait first. 0 or -ENOMEM. */
+int wakers_finish(const struct wakers *wakers, struct world *world);
+
+/* Page faults, by stack and by the thread's phase. */
+
+/* 0, -EBADMSG, -ENOMEM. */
+int faults_record(struct world *world, const struct event *event);
+
+/*
+ * A thread's faults after its last fault record, as a record without stack and address. It counts
+ * none if faults were not recorded, if a filter is in use, or before the thread's usage record
+ * was read.
+ */
+struct record_fault faults_unrecorded(const struct world *world, const struct record_usage *usage);
+
+/* Adds these faults to the sums. */
+void faults_usage(struct world *world, const struct record_usage *usage);
 
 #endif

@@ -39,21 +39,23 @@ static bool fit(const struct charging *charging, struct minor_cost *cost)
 	cost->fixed_ns = (charging->y - cost->ns_per_byte * charging->x) / n;
 	/* With a fixed part >= 0 the minimum lies on the border: a line through 0. */
 	if (cost->fixed_ns < 0)
-		*cost = (struct minor_cost){0, charging->xy / charging->xx};
+		*cost = (struct minor_cost){0, charging->xy / charging->xx, cost->worth};
 	return true;
 }
 
-struct minor_cost charging_cost(const struct charging *charging, double copying)
+struct minor_cost charging_cost(const struct charging *charging, struct copying copying)
 {
-	struct minor_cost cost = {0};
+	struct minor_cost cost = {.worth = charging->observed};
 
 	if (charging->n <= 0)
 		return cost;
 	cost.fixed_ns = charging->y / charging->n;
 	if (charging->x <= 0 || fit(charging, &cost))
 		return cost;
-	/* Without stacks, half of the shortest one is taken as fixed. */
-	cost.fixed_ns = copying >= 0 ? cost.fixed_ns * (1 - copying) : charging->shortest_ns / 2;
+	/* Without stacks, half of the shortest one is taken as fixed: a guess. */
+	cost.worth = copying.share >= 0 ? copying.samples : 2;
+	cost.fixed_ns = copying.share >= 0 ? cost.fixed_ns * (1 - copying.share)
+					   : charging->shortest_ns / 2;
 	cost.ns_per_byte = fmax(charging->y - cost.fixed_ns * charging->n, 0) / charging->x;
 	return cost;
 }

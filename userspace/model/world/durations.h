@@ -37,4 +37,8 @@ int durations_add_sums(struct durations *durations, const struct record_gc_summa
 /* Count, total and percentiles. Sorts the durations. */
 void durations_summarize(struct durations *durations, struct model_pauses *out);
 
+/* Adds the counts. Format: see FORMAT.md. Stops at invalid data. */
+void histogram_add(struct bytes data, uint64_t histogram[SYSCALL_BUCKETS]);
+uint64_t histogram_middle(uint32_t bucket);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gc_names.c: the runtimes' own names for kinds and reasons of pauses, with counts. */
-#include "gc_names.h"
+#include "world.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -33,6 +33,11 @@ void life_merge(struct life *into, const struct life *from)
 		into->ages[i] += from->ages[i];
 }
 
+bool life_is_known(const struct life *life)
+{
+	return life->survived.all > 0 || life->promoted_bytes > 0 || life_median_age(life);
+}
+
 double life_live_bytes(const struct life *life)
 {
 	/* If all objects died, the difference of sums may leave a rounding error. */

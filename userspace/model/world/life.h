@@ -35,6 +35,9 @@ uint64_t age_limit(unsigned class);
 
 void life_merge(struct life *into, const struct life *from);
 
+/* Is anything known of what became of its objects? */
+bool life_is_known(const struct life *life);
+
 /* Bytes that became old and are not known to be dead. */
 double life_live_bytes(const struct life *life);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* runtimes.c: runtimes recorded without gcprof's probes, and providers of probes. */
-#include "runtimes.h"
+#include "world.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ void runtimes_free(struct runtimes *runtimes)
 int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const struct tree *tree,
 		    const struct record_runtime *record)
 {
-	const struct process *process = tasks_find_process(tasks, record->process);
+	struct process *process = tasks_find_process(tasks, record->process);
 	const char *name = tree_text(tree, record->name);
 	const char *version = tree_text(tree, record->version);
 	bool none = record->unsampled == UNSAMPLED_NO_SAMPLER;
@@ -47,6 +47,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 	if (array_reserve(&runtimes->rows, &runtimes->capacity, runtimes->count,
 			  sizeof(*runtimes->rows)) < 0)
 		return -ENOMEM;
+	process->listed |= record->collector != 0;
+	if (record->collector && record->pacing < GC_PACINGS)
+		process->pacing = (uint8_t)record->pacing;
 	runtimes->rows[runtimes->count++] = (struct model_runtime){
 		.process = record->process,
 		.pid = process->pid,
@@ -60,6 +63,9 @@ int runtimes_record(struct runtimes *runtimes, const struct tasks *tasks, const 
 		.names_file = record->names_file,
 		.outside = record->outside,
 		.names = tree_text(tree, record->names),
+		.plain = tree_text(tree, record->plain),
+		.waits = {[RUNTIME_LOCKS] = tree_text(tree, record->locks),
+			  [RUNTIME_RESTS] = tree_text(tree, record->rests)},
 		.work = {[WORK_COLLECTOR] = tree_text(tree, record->collector),
 			 [WORK_COMPILER] = tree_text(tree, record->compiler)},
 #define PART(NAME, name, words) .parts[GC_##NAME] = tree_text(tree, record->name),
@@ -193,6 +199,28 @@ enum gc_part runtimes_part(const struct runtimes *runtimes, const char *function
 {
 	return (enum gc_part)find_list(runtimes, offsetof(struct model_runtime, parts), GC_PARTS,
 				       function);
+}
+
+enum runtime_wait runtimes_wait(const struct runtimes *runtimes, const char *function, bool *weak)
+{
+	const size_t offset = offsetof(struct model_runtime, waits);
+	int found = find_list(runtimes, offset, RUNTIME_WAITS, function);
+	char marked[256] = "?";
+
+	*weak = found == RUNTIME_WAITS;
+	if (*weak) {
+		snprintf(marked + 1, sizeof(marked) - 1, "%s", function);
+		found = find_list(runtimes, offset, RUNTIME_WAITS, marked);
+	}
+	return (enum runtime_wait)found;
+}
+
+bool runtimes_plain(const struct runtimes *runtimes, const char *type)
+{
+	for (size_t i = 0; i < runtimes->count; i++)
+		if (is_listed(runtimes->rows[i].plain, type))
+			return true;
+	return false;
 }
 
 int runtimes_finish(const struct runtimes *runtimes, const struct tasks *tasks, struct model *model)

@@ -10,7 +10,7 @@
 
 int stack_lives_init(struct stack_lives *lives)
 {
-	*lives = (struct stack_lives){.count = 1, .n_ages = 1, .n_olds = 1};
+	*lives = (struct stack_lives){.count = 1, .n_ages = 1, .n_olds = 1, .n_charges = 1};
 	return big_reserve(&lives->items, &lives->capacity, 0, sizeof(*lives->items));
 }
 
@@ -19,6 +19,7 @@ void stack_lives_free(struct stack_lives *lives)
 	big_free(lives->items, lives->capacity, sizeof(*lives->items));
 	big_free(lives->ages, lives->ages_capacity, sizeof(*lives->ages));
 	free(lives->olds);
+	big_free(lives->charges, lives->charges_capacity, sizeof(*lives->charges));
 }
 
 uint32_t stack_lives_add(struct stack_lives *lives)
@@ -84,6 +85,26 @@ struct stack_old *stack_life_old(struct stack_lives *lives, uint32_t number)
 	return &lives->olds[life->old];
 }
 
+int stack_life_charge(struct stack_lives *lives, uint32_t number, uint32_t process,
+		      enum charge_part part, double ns)
+{
+	uint32_t *first = &lives->items[number].charge, at = *first;
+
+	while (at && lives->charges[at].process != process)
+		at = lives->charges[at].next;
+	if (!at) {
+		if (lives->n_charges >= UINT32_MAX ||
+		    big_reserve(&lives->charges, &lives->charges_capacity, lives->n_charges,
+				sizeof(*lives->charges)) < 0)
+			return -ENOMEM;
+		at = (uint32_t)lives->n_charges++;
+		lives->charges[at] = (struct stack_charge){.next = *first, .process = process};
+		*first = at;
+	}
+	lives->charges[at].parts[part] += (float)ns;
+	return 0;
+}
+
 static void join_olds(struct stack_lives *lives, struct stack_life *to, const struct stack_life *of)
 {
 	struct stack_old *into = &lives->olds[to->old];
@@ -104,7 +125,7 @@ void stack_life_join(struct stack_lives *lives, uint32_t into, uint32_t from)
 {
 	struct stack_life *to = &lives->items[into];
 	struct stack_life of = lives->items[from];
-	uint32_t last = of.ages;
+	uint32_t last = of.ages, *at;
 
 	if (!to->samples)
 		to->type = of.type;
@@ -114,7 +135,10 @@ void stack_life_join(struct stack_lives *lives, uint32_t into, uint32_t from)
 	share_merge(&to->survived, &of.survived);
 	to->gc_ns += of.gc_ns;
 	join_olds(lives, to, &of);
-	/* A class may now occur twice in the chain, which does not change the sums. */
+	/* A process or class may now occur twice in its chain, which does not change the sums. */
+	for (at = &to->charge; *at; at = &lives->charges[*at].next)
+		;
+	*at = of.charge;
 	while (last && lives->ages[last].next)
 		last = lives->ages[last].next;
 	if (last) {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "charging.h"
 #include "life.h"
 
 struct stack_life {
@@ -22,7 +23,16 @@ struct stack_life {
 	uint32_t old;       /* index of the struct stack_old, 0: nothing became old */
 	struct tally bytes;
 	struct share survived; /* bytes, of those whose first outcome is known */
-	double gc_ns;          /* collection time that the objects caused */
+	uint32_t charge;       /* index of the first struct stack_charge, 0: none */
+	float gc_ns;           /* set by charges_finish(): what collections cost */
+};
+
+/* What collections of a process are charged to a stack. Those of a stack are chained: processes
+ * rarely share one. Before charges_finish() the unit is that of the pauses. */
+struct stack_charge {
+	uint32_t next;
+	uint32_t process; /* then: enum gc_pacing of its collector */
+	float parts[CHARGES];
 };
 
 /* Bytes that died at ages of one class. Those of a stack are chained. */
@@ -48,6 +58,8 @@ struct stack_lives {
 	size_t n_ages, ages_capacity;
 	struct stack_old *olds;
 	size_t n_olds, olds_capacity;
+	struct stack_charge *charges;
+	size_t n_charges, charges_capacity;
 };
 
 int stack_lives_init(struct stack_lives *lives);
@@ -65,6 +77,10 @@ int stack_life_death(struct stack_lives *lives, uint32_t number, uint64_t age, d
 
 /* Created if needed; NULL: no memory. Valid until the next call. */
 struct stack_old *stack_life_old(struct stack_lives *lives, uint32_t number);
+
+/* Charges a part of a process's collections. 0 or -ENOMEM. */
+int stack_life_charge(struct stack_lives *lives, uint32_t number, uint32_t process,
+		      enum charge_part part, double ns);
 
 /* Merges `from` into `into`, a different one. */
 void stack_life_join(struct stack_lives *lives, uint32_t into, uint32_t from);

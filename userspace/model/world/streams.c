@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* streams.c: what was recorded, what was not, and what was lost. */
-#include "streams.h"
+/* streams.c: what was recorded, what was not and what was lost, and why stacks are incomplete. */
+#include "world.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../profile/losses.h"
+#include "../../../bpf/events.h"
+#include "../../profile/codes.h"
 #include "../../util/plural.h"
 #include "arena.h"
 #include "text.h"
@@ -142,4 +143,41 @@ int streams_finish(const struct streams *streams, struct model *model)
 		model->n_losses++;
 	}
 	return 0;
+}
+
+/* Until then the recorder may still read the files of what runs. */
+#define EARLY_NS UINT64_C(2000000000)
+
+void quality_count(struct world *world, uint64_t stack, uint64_t quality, uint64_t ns)
+{
+	static const uint64_t bits[STACK_REASONS] = {
+		[REASON_USER_FAILED] = STACK_USER_FAILED,
+		[REASON_USER_CUT] = STACK_USER_CUT,
+		[REASON_KERNEL_FAILED] = STACK_KERNEL_FAILED,
+		[REASON_KERNEL_CUT] = STACK_KERNEL_CUT,
+		[REASON_MANAGED_TORN] = STACK_MANAGED_TORN,
+		[REASON_MANAGED_CUT] = STACK_MANAGED_CUT,
+		[REASON_USER_END] = STACK_USER_END,
+		[REASON_USER_GUESSED] = STACK_USER_GUESSED,
+		[REASON_LOST] = STACK_LOST,
+		[REASON_JAVA_END] = STACK_JAVA_END,
+		[REASON_JAVA_FROZEN] = STACK_JAVA_FROZEN,
+		[REASON_NARROW] = STACK_NARROW,
+	};
+	struct model_stacks *stacks = &world->model->stacks;
+
+	if (!stack && !quality)
+		return;
+	stacks->samples++;
+	if (quality & STACK_USER_END && tree_begins_properly(&world->tree, stack))
+		quality &= ~(uint64_t)STACK_USER_END;
+	if (quality & STACK_NARROW)
+		quality &= ~(uint64_t)STACK_USER_END; /* that is why */
+	if (!quality)
+		stacks->complete++;
+	if (quality & STACK_USER_GUESSED)
+		stacks->guessed_generated += tree_has_generated(&world->tree, stack);
+	stacks->guessed_early += quality & STACK_USER_GUESSED && ns < EARLY_NS;
+	for (int i = 0; quality && i < STACK_REASONS; i++)
+		stacks->reasons[i] += (quality & bits[i]) != 0;
 }

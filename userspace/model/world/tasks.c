@@ -84,3 +84,15 @@ uint64_t tasks_wall_ns(const struct tasks *tasks, const struct model_run *run,
 	return wall -
 	       paused_between(run->paused, run->n_paused, process->recording, begin, thread->end);
 }
+
+const struct process *tasks_runtime(const struct tasks *tasks, const struct process *process)
+{
+	enum { ANCESTORS_MAX = 16 };
+
+	for (int i = 0; process && i < ANCESTORS_MAX; i++) {
+		if (process->listed)
+			return process;
+		process = tasks_find_process(tasks, process->parent);
+	}
+	return NULL;
+}

@@ -34,12 +34,16 @@ struct thread {
 	bool goes_on;       /* its last usage record says that it did not end there */
 	bool ended;         /* the fields below are known */
 	bool waits_known, queue_known;
+	bool waits_part; /* waits were not traced all the time */
 	uint64_t end;
 	uint64_t queued_ns; /* runnable without a CPU */
 	uint64_t minor_faults, major_faults;
 	struct fault_counts recorded_faults; /* covered by fault records */
 	uint64_t waits[WAIT_KINDS], wait_ns[WAIT_KINDS], wait_max[WAIT_KINDS];
 	uint64_t recorded_wait_ns[WAIT_KINDS]; /* covered by wait records */
+	uint64_t recorded_queued_ns;           /* of those in calls: runnable without a CPU */
+	uint64_t gc_wait_ns;                   /* of those: in collections, blocked */
+	uint64_t time[TIME_PARTS];             /* see time/thread_time.h */
 	uint32_t next_recent;
 	struct {
 		uint64_t begin, end, kind;
@@ -62,6 +66,10 @@ struct process {
 	uint32_t last_gc;  /* kind of the latest collection that began */
 	bool has_minors;   /* it had minor collections */
 	bool frees;        /* freed objects were reported */
+	bool listed;       /* functions of its collector are known */
+	uint8_t pacing;    /* enum gc_pacing; see tasks_runtime() */
+	bool collecting;   /* a collection is in progress */
+	bool outcomes;     /* what became of its objects is reported */
 	uint32_t markings; /* number of major collections that began to mark */
 	bool sampled;      /* set by thread_rows_finish(): its allocation is sampled */
 	const char *name;  /* set by tasks_name_processes(); NULL: unknown */
@@ -95,12 +103,34 @@ static inline struct thread *tasks_find_thread(const struct tasks *tasks, uint64
 	return thread && thread->defined ? thread : NULL;
 }
 
+/* The process itself, or the one that it is a fork of, if its collector's functions are known;
+ * NULL: they are not. */
+const struct process *tasks_runtime(const struct tasks *tasks, const struct process *process);
+
+/* The part of a thread's time that a timer sample outside of collections is in. */
+static inline enum time_part time_of_mode(const struct record_cpu *record)
+{
+	enum { MODE_KERNEL = 2 };
+
+	if (record->mode != MODE_KERNEL)
+		return TIME_OWN;
+	return record->call ? TIME_KERNEL : TIME_FAULTS;
+}
+
 /* CPU time of the thread: exact, or from timer samples. */
 static inline uint64_t tasks_cpu_ns(const struct thread *thread)
 {
 	if (!thread->accounted)
 		return thread->cpu_ns;
 	return thread->used_ns <= INT64_MAX ? thread->used_ns : 0;
+}
+
+/* Of it, in collections: chance samples stand for no more than the thread ran. */
+static inline uint64_t tasks_gc_cpu_ns(const struct thread *thread)
+{
+	uint64_t all = tasks_cpu_ns(thread);
+
+	return thread->gc_cpu_ns < all ? thread->gc_cpu_ns : all;
 }
 
 /* Adds a new thread. It inherits its creator's name until it gets one of its own. */

@@ -131,3 +131,16 @@ void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint6
 	else
 		timeline_at(timeline, end)->cpu_ns += ns;
 }
+
+void timeline_take_cpu_back(struct timeline *timeline, uint64_t end, uint64_t ns)
+{
+	size_t i = (size_t)(timeline_at(timeline, end) - timeline->windows) + 1;
+
+	while (ns && i--) {
+		struct window *window = &timeline->windows[i];
+		const uint64_t part = window->cpu_ns < ns ? window->cpu_ns : ns;
+
+		window->cpu_ns -= part;
+		ns -= part;
+	}
+}

@@ -55,6 +55,9 @@ void timeline_traced(struct timeline *timeline, uint64_t begin, uint64_t end);
 /* Spreads CPU time evenly over this span, for time that is not known more precisely. */
 void timeline_cpu(struct timeline *timeline, uint64_t begin, uint64_t end, uint64_t ns);
 
+/* Takes CPU time back, from the windows up to `end`, the last ones first. */
+void timeline_take_cpu_back(struct timeline *timeline, uint64_t end, uint64_t ns);
+
 /* Adds `from`, the later window. Values at a point in time are taken from it. */
 void window_merge(struct window *into, const struct window *from);
 

@@ -359,3 +359,146 @@ bool tree_has_generated(const struct tree *tree, uint64_t stack)
 	}
 	return false;
 }
+
+/*
+ * First, the costs at and below each node are counted, children before parents: the number of
+ * entries that a node needs. Then parents assign entries to their children and keep the rest for
+ * their own costs. This takes two passes over all nodes in memory order, without recursion.
+ */
+
+/* The first free entry of each node; NULL: no memory. */
+static uint32_t *give_places(const struct tree *tree)
+{
+	const struct stack *nodes = (const struct stack *)tree->nodes.items;
+	uint64_t limit = tree->nodes.limit;
+	uint32_t *places = calloc(limit + 1, sizeof(*places));
+
+	if (!places)
+		return NULL;
+	for (size_t i = 1; i < tree->n_costs; i++)
+		places[tree->costs[i].stack]++;
+	places[0] = 0;
+	for (uint64_t id = limit; id-- > 1;)
+		if (nodes[id].parent)
+			places[nodes[id].parent] += places[id];
+	for (uint64_t id = 1; id < limit; id++) {
+		uint32_t count = places[id], parent = nodes[id].parent;
+
+		places[id] = places[parent];
+		places[parent] += count;
+	}
+	return places;
+}
+
+uint32_t *tree_order(const struct tree *tree, size_t *count)
+{
+	uint32_t *places = give_places(tree);
+	uint32_t *order = places ? malloc(tree->n_costs * sizeof(*order)) : NULL;
+
+	*count = places ? places[0] : 0;
+	/* In reverse, so that callers come first. */
+	for (size_t i = 1; order && i < tree->n_costs; i++)
+		if (tree->costs[i].stack)
+			order[*count - ++places[tree->costs[i].stack]] = (uint32_t)i;
+	free(places);
+	return order;
+}
+
+/*
+ * A stack whose frame is hidden is replaced by its nearest shown caller, and its costs move
+ * there. If no frame remains, they become costs without a stack.
+ */
+
+static bool is_shown(const struct tree *tree, const struct frame *frame, enum model_frames frames)
+{
+	const struct module *module = dense_get(&tree->modules, frame->module);
+	bool managed = frame->runtime == RUNTIME_MANAGED || (module && module->generated_by);
+
+	return frames == MODEL_FRAMES_ALL || managed == (frames == MODEL_FRAMES_MANAGED);
+}
+
+/* Decides a stack and its undecided callers, outermost first. */
+static void resolve_path(struct tree *tree, uint32_t id, enum model_frames frames)
+{
+	uint32_t path[STACK_NODES_MAX + 1], depth = 0;
+
+	for (; id && !tree->shown[id]; id = tree_node(tree, id)->parent)
+		path[depth++] = id;
+	while (depth) {
+		struct stack *node = tree_node(tree, path[--depth]);
+		uint32_t shown;
+
+		node->parent = tree_shown(tree, node->parent);
+		shown = is_shown(tree, tree_frame(tree, node->frame), frames) ? path[depth]
+									      : node->parent;
+		tree->shown[path[depth]] = shown + 1;
+	}
+}
+
+/* Moves a cost to those without a stack. */
+static int move_cost(struct tree *tree, struct cost *from)
+{
+	struct cost *to = &tree->costs[0];
+	struct cost_rest *rest = tree_rest(tree, 0);
+	const struct cost_rest *moved = tree_rest_of(tree, from);
+
+	if (!rest)
+		return -ENOMEM;
+	cost_add_samples(to, from->cpu_samples, from->cpu_ns);
+	rest->syscall_ns += moved->syscall_ns;
+	rest->off_cpu_ns += moved->off_cpu_ns;
+	rest->faults += moved->faults;
+	rest->gc_faults += moved->gc_faults;
+	if (from->life && !tree_life(tree, 0))
+		return -ENOMEM;
+	if (from->life)
+		stack_life_join(&tree->lives, to->life, from->life);
+	memset(from, 0, sizeof(*from));
+	return 0;
+}
+
+int tree_show(struct tree *tree, enum model_frames frames)
+{
+	int error = 0;
+
+	big_free(tree->marks, tree->marks_capacity, sizeof(*tree->marks));
+	tree->marks = NULL;
+	tree->marks_capacity = 0;
+	if (frames == MODEL_FRAMES_ALL)
+		return 0;
+	tree->shown = calloc(tree->nodes.limit + 1, sizeof(*tree->shown));
+	if (!tree->shown)
+		return -ENOMEM;
+	for (uint64_t id = 1; id < tree->nodes.limit; id++)
+		if (tree_node(tree, id))
+			resolve_path(tree, (uint32_t)id, frames);
+	for (size_t i = 1; i < tree->n_costs && !error; i++) {
+		tree->costs[i].stack = tree_shown(tree, tree->costs[i].stack);
+		if (!tree->costs[i].stack && i != tree->unselected)
+			error = move_cost(tree, &tree->costs[i]);
+	}
+	return error;
+}
+
+uint32_t tree_shorten(struct tree *tree, uint32_t stack, uint32_t n_functions)
+{
+	uint64_t id = tree->nodes.limit, frame_id = tree->frames.limit;
+	struct stack *node = dense_define(&tree->nodes, id);
+	struct frame *frame = dense_define(&tree->frames, frame_id);
+	uint32_t *shown = tree->shown;
+
+	if (shown)
+		shown = realloc(shown, (id + 2) * sizeof(*shown));
+	if (!node || !frame || id >= UINT32_MAX || frame_id >= UINT32_MAX ||
+	    (tree->shown && !shown))
+		return 0;
+	if (shown)
+		shown[id] = (uint32_t)id + 1;
+	tree->shown = shown;
+	*node = *tree_node(tree, stack);
+	*frame = *tree_frame(tree, node->frame);
+	frame->n_functions = frame->n_own = n_functions;
+	node->frame = (uint32_t)frame_id;
+	node->cost = 0;
+	return (uint32_t)id;
+}

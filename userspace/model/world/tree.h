@@ -226,12 +226,6 @@ static inline const struct cost_rest *tree_rest_of(const struct tree *tree, cons
 	return &tree->rests[cost->rest];
 }
 
-/* Charges collection time to the objects of the cost's stack, which must have a life. */
-static inline void tree_charge(struct tree *tree, uint32_t cost, double gc_ns)
-{
-	tree->lives.items[tree->costs[cost].life].gc_ns += gc_ns;
-}
-
 /*
  * A frame-pointer chain that ends without the proper mark is still complete if it ends where
  * programs and threads begin: in the C library or the loader, which are built without frame

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* type_table.c: sums over the samples of each type. */
-#include "runtimes.h"
-#include "type_table.h"
+#include "world.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,24 +73,25 @@ int64_t type_table_number(struct types *types, uint64_t process, uint64_t type)
 	return made;
 }
 
-int type_table_name(struct types *types, uint64_t process, uint64_t type, const char *name)
+int type_table_name(struct types *types, const struct record_type *record, const char *name)
 {
-	struct type_key key = {process, type};
-	int64_t number = type_table_number(types, process, type);
+	struct type_key key = {record->process, record->type};
+	int64_t number = type_table_number(types, record->process, record->type);
 
 	if (number < 0)
 		return (int)number;
 	if (types->items[number].name && name && strcmp(types->items[number].name, name) != 0) {
-		number = new_type(types, process, type);
+		number = new_type(types, record->process, record->type);
 		if (number < 0)
 			return (int)number;
 		*map_get(types->index, &key) = (uint64_t)number;
-		*cache_place(types, process, type) = (uint32_t)number;
+		*cache_place(types, record->process, record->type) = (uint32_t)number;
 	}
 	if (name && !types->items[number].name)
 		types->items[number].first = 0;
 	if (name)
 		types->items[number].name = name;
+	types->items[number].plain |= record->plain;
 	return 0;
 }
 
@@ -174,12 +174,22 @@ static void merge_type(struct type *into, const struct type *from)
 	share_merge(&into->survived, &from->survived);
 	life_merge(&into->life, &from->life);
 	into->live_bytes += from->live_bytes;
-	into->gc_ns += from->gc_ns;
+	caused_merge(&into->caused, &from->caused);
+}
+
+bool type_table_knows_lives(const struct types *types)
+{
+	for (size_t i = 1; i < types->count; i++)
+		if (life_is_known(&types->items[i].life))
+			return true;
+	return false;
 }
 
 static void add_row(struct model *model, const struct type *type)
 {
 	struct model_type *row = &model->types[model->n_types++];
+	const struct caused_figures figures = caused_figures(
+		&type->caused, &model->gc.paces, &type->bytes, type->life.survived.some);
 
 	row->name = type->name;
 	row->samples = type->samples;
@@ -188,8 +198,13 @@ static void add_row(struct model *model, const struct type *type)
 	row->objects = object_tally_estimate(&type->objects);
 	row->survived = share_estimate(&type->survived);
 	row->live_bytes = type->live_bytes > 0 ? type->live_bytes : 0;
-	row->gc_ns = type->gc_ns;
+	row->gc_ns = figures.charged;
+	row->gc_allocating_ns = figures.allocating;
+	row->gc_keeping_ns = figures.keeping;
+	row->kept_known = model->gc.paces.kept_known;
 	row->life = type->life;
+	row->life_known = life_is_known(&type->life);
+	row->survival_known = type->life.survived.all > 0;
 	row->median_age_below_bytes = life_median_age(&type->life);
 }
 

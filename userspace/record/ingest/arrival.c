@@ -4,6 +4,7 @@
 #include "arrival.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +12,7 @@
 #include "../target/heap_profiles.h"
 #include "../target/name_tables.h"
 #include "../target/switches.h"
-#include "../kernel/tables.h"
-#include "../kernel/texts.h"
+#include "../kernel/session.h"
 #include "../world/running.h"
 #include "../world/joins.h"
 #include "../../reader/worker.h"
@@ -57,7 +57,8 @@ void arrival_joined(void *context, const struct event_mmap *event, uint64_t addr
 		joins_end(process, provider, answer->since);
 	/* Without a control block, memory at this address might keep a reader waiting. */
 	if ((!err || err == -EPERM) && (before || !answer->was) &&
-	    name_tables_add(arrival->names, event, address, provider))
+	    name_tables_add(arrival->names, event, address, provider,
+			    process ? process->user : USER_UNKNOWN))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
@@ -71,7 +72,7 @@ static void join(struct arrival *arrival, struct process *process, const struct 
 	    !facts_locate(&file->facts, event->address, event->offset, file->facts.control,
 			  &address))
 		return;
-	result = control_mapped(arrival->control, event, address);
+	result = control_mapped(arrival->control, event, address, process->user);
 	if (result == 1 && ran_before(arrival, file, event))
 		joins_begin(process, file->provider);
 	if (result < 0)
@@ -113,7 +114,7 @@ static void fail(struct arrival *arrival, const struct problem *problem, enum lo
 
 static struct probe_target probe_target(const struct process *process, uint64_t from)
 {
-	return (struct probe_target){(uint32_t)process->id, process->proc_pid, from};
+	return (struct probe_target){(uint32_t)process->id, process->proc_pid, process->user, from};
 }
 
 /* The file must not have breakpoints in this program. */
@@ -123,6 +124,10 @@ static void refuse(struct arrival *arrival, const struct file *file, struct proc
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
 
 	attach_leave(session_probes(arrival->session), file, (uint32_t)process->id);
+	/* Its children are judged for themselves. */
+	arrival->missed = clock_now();
+	if (kill((pid_t)process->proc_pid, 0) && errno == ESRCH)
+		return; /* it has ended, so it could not be judged */
 	if (process->refused != process->copies_of + 1)
 		fail(arrival, problem, LOSS_NO_PROBES);
 	process->refused = process->copies_of + 1;
@@ -139,6 +144,8 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 	struct problem problem;
 	int err = 1;
 
+	if (process->end != PROCESS_RUNS && file->facts.n_sites)
+		arrival->missed = clock_now();
 	if (process->end != PROCESS_RUNS || !process->proc_pid || process->absent == file->id)
 		return true;
 	if (file->facts.n_sites)
@@ -147,10 +154,12 @@ static bool attach(struct arrival *arrival, struct file *file, struct process *p
 		refuse(arrival, file, process, &problem);
 		return true;
 	}
-	/* Of the command's file, which is attached already, see arrival_judge(). */
-	if (!err && attach_since(session_probes(arrival->session), file, target.process))
-		return true;
-	err = err ? attach_file(session_probes(arrival->session), file, &target, &problem) : 1;
+	/* Of the command's file, which is attached already, see arrival_judge(). It stays attached
+	 * when the exec before this mapping is read. */
+	if (err || attach_since(session_probes(arrival->session), file, target.process))
+		err = attach_file(session_probes(arrival->session), file, &target, &problem);
+	else
+		err = 1;
 	if ((err > 0 || err == -E2BIG) && wait(arrival, event, until)) {
 		arrival->crowded |= err < 0;
 		return false;
@@ -174,35 +183,12 @@ static void add_unprobed(struct arrival *arrival, struct process *process, uint6
 	arrival->unprobed_ns += until - from;
 }
 
-/* A program that was stopped goes on, with a copy of its code. */
-static void restored(struct arrival *arrival, const struct attach_result *result)
-{
-	const struct process *process = processes_at(arrival->processes, result->pid, clock_now());
-	struct problem problem;
-	char name[16];
-
-	if (process)
-		texts_go_on(arrival->session, (uint32_t)process->id);
-	if (result->sites <= 0)
-		return;
-	running_name((pid_t)result->pid, name);
-	problem_set(&problem, -EOPNOTSUPP,
-		    "process %u (%s) has replaced its code by a copy: it is recorded without "
-		    "probes in that from now on",
-		    result->pid, name);
-	fail(arrival, &problem, LOSS_NO_PROBES);
-}
-
 /* Attaching a file has ended or takes too long. True if mappings that wait for it can continue. */
 static bool ended(struct arrival *arrival, const struct attach_result *result)
 {
 	const struct runtime_facts *runtime;
 	struct process *process = processes_find(arrival->processes, result->process);
 
-	if (result->restored) {
-		restored(arrival, result);
-		return false;
-	}
 	if (result->sites == -EBUSY || result->sites == -ETIME) {
 		if (result->problem.text[0])
 			log_problem(LOG_WARNING, &result->problem);
@@ -210,8 +196,10 @@ static bool ended(struct arrival *arrival, const struct attach_result *result)
 	}
 	if (result->sites < 0 && result->sites != -ESRCH && result->sites != -ENOENT)
 		fail(arrival, &result->problem, LOSS_PROBE_ATTACH);
-	if (result->sites == -ENOENT && result->file && process)
+	if ((result->sites == -ENOENT || result->sites == -EUSERS) && result->file && process)
 		process->absent = result->file->id;
+	if (result->sites == -ESRCH)
+		arrival->missed = clock_now();
 	if (result->sites > 0 && !result->file && process)
 		add_unprobed(arrival, process, result->from, clock_now());
 	if (result->sites <= 0 || !result->file)
@@ -230,11 +218,14 @@ static void add_fibers(struct arrival *arrival, const struct process *process,
 		       const struct file *file, const struct event_mmap *event)
 {
 	struct fiber_path path = file->facts.runtime.fiber;
+	int err;
 
 	if (!path.count || path.count > FIBER_STEPS || process->end != PROCESS_RUNS)
 		return;
 	path.since = event->header.time;
-	if (session_add_fibers(arrival->session, (uint32_t)process->id, &path))
+	session_know_fibers(arrival->session);
+	err = table_put(arrival->session, TABLE_FIBERS, (uint32_t)process->id, &path);
+	if (err && err != -ESRCH)
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
 
@@ -244,11 +235,13 @@ static void follow(struct arrival *arrival, struct process *process, const struc
 	if (!file->facts.runtime.follows || process->end != PROCESS_RUNS)
 		return;
 	arrival->following.most = FATE_TABLES_MAX;
-	if (!process->follows && !quota_take(&arrival->following, process->user, 1)) {
+	if (process->follows_for == USER_UNKNOWN &&
+	    !quota_take(&arrival->following, process->user, 1)) {
 		counters_add_loss(arrival->counters, LOSS_FOLLOWING, 1);
 		return;
 	}
-	process->follows = true;
+	if (process->follows_for == USER_UNKNOWN)
+		process->follows_for = process->user;
 	if (session_follow(arrival->session, (uint32_t)process->id))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 }
@@ -274,7 +267,8 @@ static void count_unprobed(struct arrival *arrival, struct process *process,
 	uint64_t until =
 		attach_since(session_probes(arrival->session), file, event->header.process);
 
-	if (!until || from <= process->begin)
+	/* Of what ran before the recording nothing is known, but a child runs from its begin on. */
+	if (!until || (from <= process->begin && !process->parent))
 		return;
 	if (runtime && runtime->last_thread) {
 		process->unready = until;
@@ -296,12 +290,10 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 	if (!attach(arrival, file, process, event, until))
 		return;
 	since = attach_since(session_probes(arrival->session), file, event->header.process);
-	if (since) {
-		attach_placed(session_probes(arrival->session), file, event);
+	if (since)
 		texts_add(arrival->session, event);
-	}
 	count_unprobed(arrival, process, file, event);
-	switches_mapped(arrival->switches, file, event);
+	switches_mapped(arrival->switches, file, event, process->user);
 	if (!arrival->none[0])
 		arrival->attached |= runtime_reports_none(&file->facts.runtime, arrival->none);
 	if (file->facts.runtime.runtime)
@@ -317,8 +309,7 @@ static void mapped(struct arrival *arrival, struct file *file, const struct even
 		follow(arrival, process, file);
 	if (file->facts.runtime.cpython.runtime_size)
 		session_know_locks(arrival->session);
-	if (arrival->heaps &&
-	    heap_profiles_mapped(arrival->heaps, file, event, event->header.time <= process->begin))
+	if (arrival->heaps && heap_profiles_mapped(arrival->heaps, file, event, process))
 		counters_add_loss(arrival->counters, LOSS_MEMORY, 1);
 	join(arrival, process, file, event);
 }
@@ -331,7 +322,7 @@ void arrival_mapped(void *context, struct file *file, const struct event_mmap *e
 	if (process && process->absent == file->id)
 		process->absent = 0;
 	if (process && event->header.time > process->begin)
-		switches_mapping(arrival->switches, file, event);
+		switches_mapping(arrival->switches, file, event, process->user);
 	mapped(context, file, event, clock_now() + WAIT_NS);
 }
 
@@ -355,14 +346,39 @@ void arrival_copied(struct arrival *arrival, struct process *process, const char
 	arrival->attached = true;
 }
 
+/* Events of several CPUs arrive in any order: if its parent's end or exec came first, the parent's
+ * links are gone, and the child's mappings will be read. */
 void arrival_forked(struct arrival *arrival, const struct process *child)
 {
 	const struct probe_target target = probe_target(child, child->begin);
+	const struct process *parent = processes_find(arrival->processes, child->parent);
+
+	if (parent && (parent->end != PROCESS_RUNS || parent->program > child->begin))
+		arrival->missed = clock_now();
 
 	if (child->proc_pid &&
 	    attach_forked(session_probes(arrival->session), child->parent, &target) < 0)
 		counters_add_loss(arrival->counters, LOSS_PROBE_ATTACH, 1);
 	texts_inherit(arrival->session, child->parent, (uint32_t)child->id);
+}
+
+/* The attacher lets it go on. */
+void arrival_replaced(struct arrival *arrival, const struct event_replaced *event)
+{
+	struct process *process = processes_find(arrival->processes, event->header.process);
+	struct problem problem;
+	char name[16];
+
+	if (!texts_replaced(arrival->session, event) || !process ||
+	    process->refused == process->program + 1)
+		return;
+	process->refused = process->program + 1;
+	running_name((pid_t)process->proc_pid, name);
+	problem_set(&problem, -EOPNOTSUPP,
+		    "process %u (%s) has replaced its code by a copy: it is recorded without "
+		    "probes in that from now on",
+		    process->proc_pid, name);
+	fail(arrival, &problem, LOSS_NO_PROBES);
 }
 
 void arrival_left(struct arrival *arrival, const struct process *ended)
@@ -372,9 +388,9 @@ void arrival_left(struct arrival *arrival, const struct process *ended)
 	uint64_t from;
 
 	texts_forget(arrival->session, index);
-	if (ended->follows) {
+	if (ended->follows_for != USER_UNKNOWN) {
 		table_forget(arrival->session, TABLE_FATES, &index);
-		quota_return(&arrival->following, ended->user, 1);
+		quota_return(&arrival->following, ended->follows_for, 1);
 	}
 	from = attach_ended(session_probes(arrival->session), index);
 	if (process)
@@ -478,6 +494,13 @@ static uint64_t attaching(const struct arrival *arrival)
 	const struct waiting *first = (const void *)arrival->waiting.data;
 
 	return arrival->waiting.size && is_busy(arrival) ? first->event.header.time : UINT64_MAX;
+}
+
+uint64_t arrival_latest(const struct arrival *arrival)
+{
+	uint64_t attached = attach_latest(session_probes(arrival->session));
+
+	return attached > arrival->missed ? attached : arrival->missed;
 }
 
 uint64_t arrival_pending(const struct arrival *arrival)

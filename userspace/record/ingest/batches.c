@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* batches.c: splits batches of samples. */
-#include "batches.h"
+#include "flow_parts.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* delayed.c: stores events in order while some wait for a reader to unwind their stack dumps. */
-#include "delayed.h"
+#include "flow_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/clock.h"
 #include "../../reader/worker.h"
 #include "../../util/buffer.h"
+#include "../machine/clock.h"
 
 #define BYTES_MAX ((size_t)32 << 20) /* of waiting events */
 

@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../kernel/rings.h"
-#include "../kernel/tables.h"
-#include "../kernel/texts.h"
+#include "../kernel/session.h"
 #include "../machine/clock.h"
 #include "../store/facts.h"
 #include "../world/ahead.h"
@@ -42,6 +40,7 @@ struct drain {
 	struct snapshots *snapshots;
 	struct flow *flow;
 	bool left;               /* the last round did not empty all rings */
+	uint64_t reached;        /* all events up to then were read; a ring may never be empty */
 	uint64_t mappings_lost;  /* so far */
 	uint64_t mappings_since; /* those since then may be lost if some are, ns */
 	uint64_t next_second;
@@ -194,11 +193,13 @@ static void end_thread(void *context, const struct process *process, uint32_t ti
 	arrival_thread_ended(&drain->arrival, process, tid);
 }
 
-static void replace_code(void *context, const struct process *process, uint64_t start, uint64_t end)
+static void replace_code(void *context, const struct process *process,
+			 const struct event_replaced *event)
 {
-	const struct drain *drain = context;
+	struct drain *drain = context;
 
-	attach_restore(session_probes(drain->parts.session), process, start, end);
+	(void)process;
+	arrival_replaced(&drain->arrival, event);
 }
 
 static void subscribe(struct drain *drain)
@@ -338,14 +339,16 @@ static int drain_rings(struct drain *drain, uint64_t now)
 
 	/* Mappings first: what is mapped should be attached before it runs far. */
 	mapped = drain_mappings(drain);
-	world_children(drain->world, attach_latest(session_probes(drain->parts.session)),
+	world_children(drain->world, arrival_latest(&drain->arrival),
 		       files_pending(files) == UINT64_MAX &&
 			       arrival_pending(&drain->arrival) == UINT64_MAX);
-	emptied = rings_drain(drain->rings);
+	emptied = rings_drain(drain->rings, &now);
 	if (emptied > 0 && !mapped)
 		emptied = 0;
+	if (mapped && now > drain->reached)
+		drain->reached = now;
 	drain->left = emptied == 0;
-	flow_settle(drain->flow, emptied > 0 ? now : 0);
+	flow_settle(drain->flow, mapped ? now : 0);
 	/* First, so that a file that was opened goes to the reader now, not in the next round. */
 	opener_turn(drain->parts.opener);
 	drain->left |= !snapshots_turn(drain->snapshots);
@@ -425,10 +428,12 @@ static int drain_second(struct drain *drain, uint64_t now)
 	if (!flow_is_held(drain->flow) && !flow_is_full(drain->flow) &&
 	    (flow_is_behind(drain->flow) || now < drain->second + STORED_NS))
 		return 0;
+	err = drain_figures(drain, counters_put_second);
+	if (!err && profile_writer_is_long(drain->parts.writer, drain->second))
+		err = profile_writer_segment(drain->parts.writer, drain->second);
 	drain->next_second = drain->second + SECOND_NS;
 	drain->second = 0;
 	flow_hold(drain->flow, UINT64_MAX);
-	err = drain_figures(drain, counters_put_second);
 	/* After the figures, which may be the last ones of ended processes. */
 	world_sweep(drain->world, now, is_there, drain);
 	return err;
@@ -493,8 +498,8 @@ int drain_round(struct drain *drain)
 	session_draw_timer(drain->parts.session);
 	err = session_find_moved(drain->parts.session);
 	err = err ? err : drain_streams(drain);
-	if (!err && emptied)
-		err = flow_advance(drain->flow, now, pending(drain));
+	if (!err && drain->reached)
+		err = flow_advance(drain->flow, drain->reached, pending(drain));
 	err = err ? err : flow_turn(drain->flow, WALKS_NS);
 	err = err ? err : drain_first_names(drain, now);
 	err = err ? err : drain_split_names(drain);

@@ -3,15 +3,22 @@
 #ifndef GCPROF_FIRING_H
 #define GCPROF_FIRING_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../../bpf/events.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/map.h"
-#include "../../../bpf/events.h"
+#include "../../util/process_quota.h"
 
-#define PLACES_MAX 8192 /* of heaps, processors and types each, in all processes */
+#define PLACES_MAX 32768 /* heaps, processors and types together, in all processes */
 
 struct places {
 	void (*emit)(void *context, const struct event_header *event, size_t size);
+	uint32_t (*user_of)(void *context, uint64_t process);
 	void *context;
+	struct process_quota room;             /* of the first three maps */
 	struct map *heaps;                     /* struct place_key to struct heap * */
 	struct map *counters;                  /* struct place_key: COUNTER to its last PERIOD */
 	struct map *types;                     /* struct place_key: when a type was announced, ns */
@@ -25,6 +32,9 @@ struct places {
 struct place_key {
 	uint64_t process, number;
 };
+
+/* The value under this key, 0 if it is new. NULL: the process's user has too many, or no memory. */
+uint64_t *places_value(struct places *places, struct map *map, const struct place_key *key);
 
 /* A decoded place event. */
 struct firing {
@@ -73,5 +83,80 @@ int heaps_event(struct places *places, const struct firing *firing);
 void heaps_advance(struct places *places, uint64_t now);
 void heaps_forget(struct places *places, uint64_t process, uint64_t time, bool ends);
 void heaps_finish(struct places *places, uint64_t now);
+
+/* Each text is announced before the first event that has its number; see heaps.c. */
+
+#define NAMES_MAX 64 /* per process */
+
+struct heap_names {
+	uint64_t program;         /* when the process executed its program, ns; 0: unknown */
+	uint64_t said[NAMES_MAX]; /* time of the event that announced it, ns */
+	uint64_t used[NAMES_MAX]; /* time of the last event that has it, ns */
+	struct event_header last; /* of that event, of any name */
+	char own[NAMES_MAX][64];  /* number - GC_NAMES_FIRST */
+	size_t count;
+	/* What its threads are stopped for, in the pause of this heap and those inside. "": unknown
+	 */
+	char operation[64];
+	uint64_t operation_heap;
+	uint64_t before; /* pauses that began before their places reported */
+};
+
+/* The names of a process, by its index. NULL: no memory. */
+struct heap_names *heap_names_of(struct places *places, uint64_t process);
+
+/*
+ * The number of this text in events of the process; a new text is announced first, in an event with
+ * the header `like`. 0: no text, or too many. `text` is copied; NULL is allowed.
+ */
+uint64_t heap_name_number(struct places *places, const struct event_header *like, const char *text);
+
+/* The process executed another program at `time`, ns: announces those that this program used before
+ * it was heard of. */
+void heap_names_again(struct places *places, uint64_t process, uint64_t time);
+
+/* Notes what the threads are stopped for, in a pause. -ENOMEM. */
+int heap_operation(struct places *places, const struct firing *firing);
+
+/* The name of a pause without a known collector, from what its threads are stopped for, in `out`;
+ * NULL: unknown. */
+const char *heap_operation_name(struct places *places, const struct firing *firing, char *out,
+				size_t room);
+
+/* The named areas of a heap, as reported before and after a collection or cycle. */
+
+struct event_header;
+struct place_values;
+
+#define HEAP_AREAS_MAX 16 /* of a collection; further ones are left out */
+
+struct heap_area {
+	uint64_t name;                       /* of a name */
+	uint32_t flags;                      /* enum heap_area_flag */
+	uint64_t before, after, size, limit; /* bytes, as in event_heap_area */
+};
+
+struct heap_areas {
+	struct heap_area of[HEAP_AREAS_MAX];
+	size_t n;
+};
+
+/*
+ * Notes what a place reports (USED, SIZE, LIMIT) about the area with this name; 0 has none.
+ * `flags`: HEAP_AREA_BEFORE or HEAP_AREA_AFTER, and HEAP_AREA_BESIDE.
+ */
+void heap_areas_note(struct heap_areas *areas, uint64_t name, uint32_t flags,
+		     const struct place_values *values);
+
+/* Was all reported that had been before the collection? */
+bool heap_areas_complete(const struct heap_areas *areas);
+
+/*
+ * Emits what was noted, and forgets it. `like`: header of the gc_end or, with `flags`
+ * HEAP_AREA_CYCLE, gc_cycle of this heap and number, which was emitted before.
+ */
+void heap_areas_emit(struct places *places, struct heap_areas *areas,
+		     const struct event_header *like, uint64_t heap, uint64_t cycle,
+		     uint32_t flags);
 
 #endif

@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "batches.h"
-#include "delayed.h"
-#include "merge.h"
-#include "places.h"
-#include "untyped.h"
 #include "../world/joins.h"
+#include "flow_parts.h"
+#include "places.h"
 
 #define SLACK_NS      UINT64_C(200000000)
 #define ADVANCE_NS    UINT64_C(50000000) /* shortest interval between sorts */
@@ -133,6 +130,14 @@ static void flow_ends(void *context, const struct process *process)
 	places_forget(((struct flow *)context)->places, (uint32_t)process->id, process->end, true);
 }
 
+static uint32_t flow_user(void *context, uint64_t id)
+{
+	const struct process *process =
+		processes_find(((const struct flow *)context)->parts.processes, (uint32_t)id);
+
+	return process ? process->user : USER_UNKNOWN;
+}
+
 int flow_create(const struct flow_parts *parts, struct flow **out)
 {
 	struct flow *flow = calloc(1, sizeof(*flow));
@@ -141,7 +146,7 @@ int flow_create(const struct flow_parts *parts, struct flow **out)
 	int err = flow ? merge_create(&flow->merge) : -ENOMEM;
 
 	if (!err)
-		err = places_create(flow_add, flow, &flow->places);
+		err = places_create(flow_add, flow_user, flow, &flow->places);
 	if (!err)
 		err = untyped_create(&flow->untyped);
 	if (!err)

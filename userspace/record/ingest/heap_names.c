@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* heap_names.c: numbers a process's own names of kinds, reasons and areas, and announces them. */
-#include "heap_names.h"
+/* heap_names.c: names that a process has for kinds and reasons of collections, and the areas of its
+ * heaps. */
+#include "firing.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "firing.h"
 
 struct heap_names *heap_names_of(struct places *places, uint64_t process)
 {
@@ -41,28 +40,46 @@ bool places_is_stale(const struct places *places, const struct event_header *eve
 	return said < program && event->time >= program;
 }
 
-/* Announces a name that the process has. Returns its number. */
-static uint64_t announce(struct places *places, const struct event_header *like,
-			 struct heap_names *names, size_t i)
+static void announce(struct places *places, const struct event_header *like,
+		     struct heap_names *names, size_t i)
 {
 	names->said[i] = like->time;
 	emit_name(places, like, GC_NAMES_FIRST + i, names->own[i]);
-	return GC_NAMES_FIRST + i;
 }
 
 uint64_t heap_name_number(struct places *places, const struct event_header *like, const char *text)
 {
 	struct heap_names *names = text && *text ? heap_names_of(places, like->process) : NULL;
+	size_t i = 0;
+	bool is_new;
 
-	for (size_t i = 0; names && i < names->count; i++)
-		if (!strncmp(names->own[i], text, sizeof(names->own[i]) - 1))
-			return places_is_stale(places, like, names->said[i])
-				       ? announce(places, like, names, i)
-				       : GC_NAMES_FIRST + i;
-	if (!names || names->count == NAMES_MAX)
+	if (!names)
 		return 0;
-	snprintf(names->own[names->count], sizeof(names->own[0]), "%s", text);
-	return announce(places, like, names, names->count++);
+	while (i < names->count && strncmp(names->own[i], text, sizeof(names->own[i]) - 1) != 0)
+		i++;
+	if (i == NAMES_MAX)
+		return 0;
+	is_new = i == names->count;
+	if (is_new)
+		snprintf(names->own[names->count++], sizeof(names->own[i]), "%s", text);
+	names->last = *like;
+	names->used[i] = like->time;
+	if (is_new || places_is_stale(places, like, names->said[i]))
+		announce(places, like, names, i);
+	return GC_NAMES_FIRST + i;
+}
+
+void heap_names_again(struct places *places, uint64_t process, uint64_t time)
+{
+	struct heap_names *names = heap_names_of(places, process);
+
+	if (!names)
+		return;
+	names->program = time;
+	names->last.time = time + 1; /* of two events of one time, the first to come is the first */
+	for (size_t i = 0; i < names->count; i++)
+		if (names->used[i] >= time && names->said[i] < time)
+			announce(places, &names->last, names, i);
 }
 
 int heap_operation(struct places *places, const struct firing *firing)
@@ -89,4 +106,59 @@ const char *heap_operation_name(struct places *places, const struct firing *firi
 		return NULL;
 	firing->runtime->operation_name(names->operation, out, room);
 	return out;
+}
+
+static struct heap_area *heap_areas_find(struct heap_areas *areas, uint64_t name)
+{
+	for (size_t i = 0; i < areas->n; i++)
+		if (areas->of[i].name == name)
+			return &areas->of[i];
+	if (areas->n == HEAP_AREAS_MAX)
+		return NULL;
+	areas->of[areas->n] = (struct heap_area){.name = name};
+	return &areas->of[areas->n++];
+}
+
+void heap_areas_note(struct heap_areas *areas, uint64_t name, uint32_t flags,
+		     const struct place_values *values)
+{
+	struct heap_area *area = name ? heap_areas_find(areas, name) : NULL;
+
+	if (!area)
+		return;
+	area->flags |= flags;
+	*(flags & HEAP_AREA_BEFORE ? &area->before : &area->after) = values->of[VALUE_USED];
+	area->size = values->of[VALUE_SIZE];
+	area->limit = values->of[VALUE_LIMIT];
+}
+
+bool heap_areas_complete(const struct heap_areas *areas)
+{
+	for (size_t i = 0; i < areas->n; i++)
+		if (!(areas->of[i].flags & HEAP_AREA_AFTER))
+			return false;
+	return true;
+}
+
+void heap_areas_emit(struct places *places, struct heap_areas *areas,
+		     const struct event_header *like, uint64_t heap, uint64_t cycle, uint32_t flags)
+{
+	for (size_t i = 0; i < areas->n; i++) {
+		const struct heap_area *area = &areas->of[i];
+		struct event_heap_area event = {
+			.header = *like,
+			.heap = heap,
+			.cycle = cycle,
+			.name = area->name,
+			.flags = area->flags | flags,
+			.before = area->before,
+			.after = area->after,
+			.size = area->size,
+			/* Some say -1 for none. */
+			.limit = area->limit == UINT64_MAX ? 0 : area->limit,
+		};
+
+		places_put(places, &event.header, EVENT_heap_area, sizeof(event));
+	}
+	areas->n = 0;
 }

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "firing.h"
-#include "heap_areas.h"
-#include "heap_names.h"
 #include "places.h"
 
 /* What is in progress in a heap. */
@@ -43,10 +41,8 @@ struct heap {
 static struct heap *heap_at(struct places *places, const struct firing *firing, uint64_t number)
 {
 	const struct place_key key = {firing->event->header.process, number};
-	uint64_t *value = map_get(places->heaps, &key);
+	uint64_t *value = places_value(places, places->heaps, &key);
 
-	if (!value && map_count(places->heaps) < PLACES_MAX)
-		value = map_put(places->heaps, &key, NULL);
 	if (value && !*value)
 		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct heap));
 	return value ? (struct heap *)(uintptr_t)*value : NULL;
@@ -290,6 +286,8 @@ static int cycle_end(struct places *places, const struct firing *firing, struct 
 	if (runtime_place_has(firing->place, VALUE_USED))
 		heap->cycle.heap_after = firing->values.of[VALUE_USED];
 	heap->cycle.live = firing->values.of[VALUE_LIVE];
+	heap->cycle.growth = firing->values.of[VALUE_GROWTH];
+	heap->cycle.limit = firing->values.of[VALUE_LIMIT];
 	if (!heap->cycle.reason)
 		heap->cycle.reason = reason_number(places, firing);
 	heap->cycle_ended = firing->event->header.time;
@@ -529,14 +527,11 @@ static bool is_other_heap(void *context, const void *key, uint64_t *value)
 void heaps_forget(struct places *places, uint64_t process, uint64_t time, bool ends)
 {
 	struct finish finish = {places, time, process, ends};
-	struct heap_names *names = !ends && map_get(places->runtimes, &process)
-					   ? heap_names_of(places, process)
-					   : NULL;
 
 	if (map_count(places->heaps))
 		map_filter(places->heaps, is_other_heap, &finish);
-	if (names)
-		names->program = time;
+	if (!ends && map_get(places->runtimes, &process))
+		heap_names_again(places, process, time);
 }
 
 /* A pause in progress counts up to now. */

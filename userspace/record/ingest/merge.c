@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge.h"
+#include "flow_parts.h"
 #include "../../util/buffer.h"
 
 #define BLOCK_BYTES (256 * 1024)

@@ -38,7 +38,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
  * one point: two in a row that seem to have several mean a longer period, as does an object too
  * small for as many.
  */
-static uint64_t weighed(const struct places *places, const struct firing *firing)
+static uint64_t weighed(struct places *places, const struct firing *firing)
 {
 	const struct place_key key = {firing->event->header.process, 0};
 	const struct place_key doubtful = {firing->event->header.process, UINT64_MAX};
@@ -52,7 +52,7 @@ static uint64_t weighed(const struct places *places, const struct firing *firing
 	points = weight / period;
 	if (points > 1 && bytes >= period / SMALL_PART)
 		return points <= POINTS_MORE + POINTS_TIMES * (bytes / period) ? period : weight;
-	doubt = map_put(places->counters, &doubtful, NULL);
+	doubt = places_value(places, places->counters, &doubtful);
 	if (!doubt)
 		return weight;
 	before = *doubt;
@@ -63,7 +63,7 @@ static uint64_t weighed(const struct places *places, const struct firing *firing
 /*
  * The period with which the distance to this sample was drawn: the value of its counter at its last
  * sample, because a change in between does not affect a distance already drawn. 0: not a sample.
- * For counters beyond PLACES_MAX, the present value.
+ * For counters for which there is no room, the present value.
  */
 static uint64_t period_of(struct places *places, const struct firing *firing)
 {
@@ -78,12 +78,11 @@ static uint64_t period_of(struct places *places, const struct firing *firing)
 		return of[VALUE_PERIOD];
 	if (last)
 		drawn = *last;
-	else if (map_count(places->counters) < PLACES_MAX)
-		last = map_put(places->counters, &key, NULL);
-	else
-		drawn = of[VALUE_PERIOD];
+	last = places_value(places, places->counters, &key);
 	if (last)
 		*last = of[VALUE_PERIOD];
+	else
+		drawn = of[VALUE_PERIOD];
 	return of[VALUE_FORCES] && drawn != of[VALUE_PERIOD] ? 0 : drawn;
 }
 
@@ -93,7 +92,7 @@ static void emit_period(struct places *places, const struct firing *firing)
 	const struct place_key key = {firing->event->header.process, 0};
 	struct event_period event = {.header = firing->event->header,
 				     .new_period = firing->values.of[VALUE_PERIOD]};
-	uint64_t *last = map_put(places->counters, &key, NULL);
+	uint64_t *last = places_value(places, places->counters, &key);
 
 	if (!last || *last == event.new_period)
 		return;
@@ -123,8 +122,7 @@ static bool is_new(struct places *places, const struct firing *firing, uint64_t 
 
 	if (!number || (said && !places_is_stale(places, event, *said)))
 		return false;
-	if (!said && map_count(places->types) < PLACES_MAX)
-		said = map_put(places->types, &key, NULL);
+	said = places_value(places, places->types, &key);
 	if (said)
 		*said = event->time;
 	return said;
@@ -188,7 +186,7 @@ static bool is_unreadable(struct places *places, const struct firing *firing)
 	return why;
 }
 
-/* The kernel side follows the object, instead of an earlier one: names both (followed.h). */
+/* The kernel side follows the object, instead of an earlier one: names both (followed.c). */
 static void emit_followed(struct places *places, const struct firing *firing)
 {
 	struct event_followed event = {.header = firing->event->header,

@@ -16,13 +16,14 @@ struct known {
 	uint64_t since; /* when it was mapped, ns */
 };
 
-int places_create(places_emit *emit, void *context, struct places **out)
+int places_create(places_emit *emit, places_user *user_of, void *context, struct places **out)
 {
 	struct places *places = calloc(1, sizeof(*places));
 
 	if (!places)
 		return -ENOMEM;
 	places->emit = emit;
+	places->user_of = user_of;
 	places->context = context;
 	places->heaps = map_create(sizeof(struct place_key));
 	places->counters = map_create(sizeof(struct place_key));
@@ -31,7 +32,7 @@ int places_create(places_emit *emit, void *context, struct places **out)
 	places->runtimes = map_create(sizeof(uint64_t));
 	places->cycles = map_create(sizeof(uint64_t));
 	if (!places->heaps || !places->counters || !places->types || !places->names ||
-	    !places->runtimes || !places->cycles) {
+	    !places->runtimes || !places->cycles || process_quota_init(&places->room, PLACES_MAX)) {
 		places_free(places);
 		return -ENOMEM;
 	}
@@ -49,6 +50,7 @@ void places_free(struct places *places)
 	map_free_all(places->names, free);
 	map_free_all(places->runtimes, free);
 	map_free_all(places->cycles, free);
+	process_quota_free(&places->room);
 	free(places);
 }
 
@@ -57,6 +59,21 @@ void places_put(struct places *places, struct event_header *event, uint16_t code
 	event->code = code;
 	event->size = (uint32_t)size;
 	places->emit(places->context, event, size);
+}
+
+uint64_t *places_value(struct places *places, struct map *map, const struct place_key *key)
+{
+	uint64_t *value = map_get(map, key);
+
+	uint32_t user;
+
+	if (value)
+		return value;
+	user = places->user_of ? places->user_of(places->context, key->process) : 0;
+	if (process_quota_take(&places->room, key->process, user))
+		return map_put(map, key, NULL);
+	quota_refuse(user);
+	return NULL;
 }
 
 const char *places_text(const struct firing *firing, size_t number, char *out, size_t room)
@@ -165,7 +182,7 @@ void places_announce(struct places *places, const struct event_header *header,
 	const struct runtime *runtime = runtime_get(facts->runtime);
 	struct {
 		struct event_runtime event;
-		char text[(6 + GC_PARTS) * NAME_BYTES_MAX];
+		char text[(9 + GC_PARTS) * NAME_BYTES_MAX];
 	} known = {.event = {.header = *header, .unsampled = (uint16_t)why}};
 	const char *note = runtime->note ? runtime->note(facts) : NULL;
 	char *at = known.text;
@@ -179,11 +196,15 @@ void places_announce(struct places *places, const struct event_header *header,
 	known.event.compiler_size = places_put_text(&at, runtime->compiler);
 	known.event.names_file = runtime->names_file;
 	known.event.outside = (uint16_t)facts->follows;
+	known.event.pacing = (uint16_t)runtime->pacing;
 	known.event.names_size = places_put_text(&at, facts->has_frames ? NULL : runtime->names);
 #define PART(NAME, name, words) \
 	known.event.name##_size = places_put_text(&at, runtime->parts[GC_##NAME]);
 #include "../../../bpf/gc_parts.def"
 #undef PART
+	known.event.plain_size = places_put_text(&at, runtime->plain);
+	known.event.locks_size = places_put_text(&at, runtime->locks);
+	known.event.rests_size = places_put_text(&at, runtime->rests);
 	places_put(places, &known.event.header, EVENT_runtime,
 		   sizeof(known.event) + (size_t)(at - known.text));
 }
@@ -258,16 +279,23 @@ static void forget(struct map *map, uint64_t process)
 	map_remove(map, &process);
 }
 
+static size_t places_kept(const struct places *places)
+{
+	return map_count(places->heaps) + map_count(places->counters) + map_count(places->types);
+}
+
 void places_forget(struct places *places, uint32_t process, uint64_t time, bool ends)
 {
 	struct end end = {process, time, ends};
 	const uint64_t *value = map_get(places->runtimes, &end.process);
 	const struct known *known = value ? (const struct known *)(uintptr_t)*value : NULL;
+	size_t before = places_kept(places);
 
 	places_end_cycles(places, process, time, ends);
 	heaps_forget(places, process, time, ends);
 	map_filter(places->counters, is_other, &end);
 	map_filter(places->types, is_other_type, &end);
+	process_quota_return(&places->room, process, before - places_kept(places));
 	if (ends)
 		forget(places->names, process);
 	if (ends || (known && known->since < time))

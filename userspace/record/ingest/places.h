@@ -18,8 +18,12 @@ struct runtime_facts;
 
 typedef void places_emit(void *context, const struct event_header *event, size_t size);
 
-int places_create(places_emit *emit, void *context, struct places **out); /* -ENOMEM */
-void places_free(struct places *places);                                  /* NULL is allowed */
+/* Who pays for a process. */
+typedef uint32_t places_user(void *context, uint64_t process);
+
+/* `user_of` NULL: all are one user's. -ENOMEM. */
+int places_create(places_emit *emit, places_user *user_of, void *context, struct places **out);
+void places_free(struct places *places); /* NULL is allowed */
 
 /* A process mapped a file with this runtime; `header` is of any event of the process. -ENOMEM. */
 int places_runtime(struct places *places, const struct event_header *header,

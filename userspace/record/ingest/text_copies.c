@@ -6,7 +6,7 @@
  * attached. An emulator is a program without a dynamic linker that has mapped another program's
  * code.
  */
-#include "text_copies.h"
+#include "arrival.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../kernel/tables.h"
-#include "../world/running.h"
 #include "../../runtimes/runtime.h"
+#include "../kernel/session.h"
+#include "../world/running.h"
 
 /* Since when a process runs its program: the record of an exec arrives later than those of
  * mappings. */
@@ -107,17 +107,30 @@ static void text_copies_take(void *context, const struct opener_result *result)
 	question->asker = NULL;
 }
 
+/* NULL: later. */
+static struct text_question *find_free(struct text_copies_asker *asker, uint32_t user)
+{
+	struct text_question *found = NULL;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < TEXT_QUESTIONS; i++) {
+		if (!asker->questions[i].asker)
+			found = &asker->questions[i];
+		else
+			count += asker->questions[i].user == user;
+	}
+	return count < TEXT_QUESTIONS_USER ? found : NULL;
+}
+
 static void text_copies_ask(struct text_copies_asker *asker, struct process *process,
 			    const struct file *file)
 {
-	struct text_question *question = asker->questions;
+	struct text_question *question = find_free(asker, process->user);
 
-	while (question < asker->questions + TEXT_QUESTIONS && question->asker)
-		question++;
-	if (question == asker->questions + TEXT_QUESTIONS)
+	if (!question)
 		return;
-	*question =
-		(struct text_question){asker, (uint32_t)process->id, process->copies_of, file->key};
+	*question = (struct text_question){asker, (uint32_t)process->id, process->user,
+					   process->copies_of, file->key};
 	if (opener_words(files_opener(asker->files), process->proc_pid, text_copies_take, question))
 		question->asker = NULL;
 	else

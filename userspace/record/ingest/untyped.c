@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* untyped.c: adds types that arrived later to their samples, before these are stored. */
-#include "untyped.h"
+#include "flow_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

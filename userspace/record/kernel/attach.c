@@ -78,6 +78,12 @@ int attach_begin(struct attach *attach, const struct bpf_program *program, int p
 	return 0;
 }
 
+void attach_stops(struct attach *attach, const int fds[STOPPED_FDS])
+{
+	attach->stops = true;
+	memcpy(attach->stopped, fds, sizeof(attach->stopped));
+}
+
 /* --- requests ----------------------------------------------------------------------------- */
 
 static int send(struct attach *attach, struct worker_order *order)
@@ -93,7 +99,7 @@ static int send_link(struct attach *attach, uint32_t number)
 	static struct attacher_file request;
 	const struct probe_link *link = link_at(attach, number);
 	const struct probed *file = probe_places_at(attach->places, link->first);
-	const int fds[] = {
+	int fds[ATTACHER_STOPPED + STOPPED_FDS] = {
 		[ATTACHER_PROGRAM] = attach->program,
 		[ATTACHER_FILE] = file->fd,
 		[ATTACHER_LOCKED] = attach->obstacles.iterator,
@@ -104,9 +110,13 @@ static int send_link(struct attach *attach, uint32_t number)
 		.size = offsetof(struct attacher_file, sites) +
 			file->count * sizeof(request.sites[0]),
 		.fds = fds,
-		.n_fds = sizeof(fds) / sizeof(*fds),
+		.n_fds = ATTACHER_STOPPED,
 	};
 
+	if (attach->stops) {
+		memcpy(fds + ATTACHER_STOPPED, attach->stopped, sizeof(attach->stopped));
+		order.n_fds += STOPPED_FDS;
+	}
 	request = (struct attacher_file){
 		.link = number,
 		.first = link->first,
@@ -138,22 +148,6 @@ static int send_settle(struct attach *attach)
 
 	attach->request = REQUEST_SETTLE;
 	return send(attach, &order);
-}
-
-/* Others wait: this program is stopped. */
-static int send_restore(struct attach *attach)
-{
-	struct restore_request *first = (void *)attach->stopped.data;
-	struct worker_order order = {
-		.kind = ATTACHER_RESTORE, .data = first, .size = sizeof(*first)};
-	int err;
-
-	attach->restoring = first->pid;
-	attach->request = REQUEST_RESTORE;
-	err = send(attach, &order);
-	attach->stopped.size -= sizeof(*first);
-	memmove(first, first + 1, attach->stopped.size);
-	return err;
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -208,10 +202,16 @@ static void set_problem(struct attach *attach, int err, uint32_t pid, struct att
 			    "process %" PRIu32 " is recorded without probes: its main thread has "
 			    "ended, and Linux attaches them to no such process",
 			    out->pid);
+	else if (err == -EUSERS)
+		problem_set(&out->problem, err,
+			    "process %" PRIu32 " of another user is recorded without probes: "
+			    "without CAP_KILL it could not be stopped when it copies them",
+			    out->pid);
 	else if (err != -ESRCH && err != -ENOENT && out->file)
 		problem_set(&out->problem, err, "%s: its probes could not be attached: %s",
 			    out->file->path, strerror(-err));
-	if (err != -EBUSY && err != -ECHILD && err != -ESRCH && err != -ENOENT && out->file)
+	if (err != -EBUSY && err != -ECHILD && err != -EUSERS && err != -ESRCH && err != -ENOENT &&
+	    out->file)
 		out->file->refused = true;
 }
 
@@ -274,11 +274,7 @@ static bool take(struct attach *attach, const struct worker_answer *answer,
 		memcpy(&said, answer->data, sizeof(said));
 	if (request == REQUEST_ATTACH)
 		return set_result(attach, answer->err, &said, out);
-	if (request == REQUEST_RESTORE) {
-		*out = (struct attach_result){
-			.restored = true, .pid = attach->restoring, .sites = answer->err};
-		return true;
-	}
+	attach->copying = request == REQUEST_SETTLE && answer->err == -EINPROGRESS;
 	if (request == REQUEST_DETACH)
 		probe_links_removed(attach->links, attach->n_sent);
 	while (request == REQUEST_SETTLE && attach->n_leaving)
@@ -300,9 +296,7 @@ static bool start(struct attach *attach, struct attach_result *out)
 	struct worker_answer none = {.fd = -1};
 	uint32_t number;
 
-	if (attach->stopped.size)
-		none.err = send_restore(attach);
-	else if (any_end(attach))
+	if (any_end(attach))
 		none.err = send_ending(attach);
 	else if (attach->n_leaving)
 		none.err = send_settle(attach);
@@ -528,12 +522,13 @@ void attach_free(struct attach *attach)
 		log_problem(LOG_WARNING, &problem);
 		worker_leave(attach->attacher);
 	}
+	if (attach->copying)
+		worker_leave(attach->attacher);
 	if (attach->attacher)
 		note_deaths(attach);
 	worker_free(attach->attacher);
 	bpf_link__destroy(attach->locked);
 	probe_places_free(attach->places);
 	probe_links_free(attach->links);
-	buffer_free(&attach->stopped);
 	free(attach);
 }

@@ -18,6 +18,7 @@
 #include "../world/processes.h"
 #include "../../util/map.h"
 #include "../../reader/probes.h"
+#include "stopped.h"
 
 struct bpf_program;
 struct attach;
@@ -36,9 +37,13 @@ int attach_create(bool multi, struct attach **out);
 int attach_begin(struct attach *attach, const struct bpf_program *program, int places,
 		 volatile uint16_t *links_of, const struct bpf_program *locked);
 
-/* A process to attach to: its index, and its pid in /proc here. */
+/* Programs that replace code with breakpoints are stopped from now on: what the attacher needs to
+ * let them go on. The descriptors must stay open. */
+void attach_stops(struct attach *attach, const int fds[STOPPED_FDS]);
+
+/* A process to attach to: its index, its pid in /proc here, and its user. */
 struct probe_target {
-	uint32_t process, pid;
+	uint32_t process, pid, user;
 	/* Since when it runs without these probes, CLOCK_MONOTONIC ns; UINT64_MAX: it has not
 	 * executed its program yet, which will map the file. */
 	uint64_t from;
@@ -58,9 +63,6 @@ void attach_leave(struct attach *attach, const struct file *file, uint32_t proce
 /* Since when a file is attached to a process, CLOCK_MONOTONIC ns; 0: it is not. */
 uint64_t attach_since(const struct attach *attach, const struct file *file, uint32_t process);
 
-/* A file that is attached to the event's process is mapped there. */
-void attach_placed(struct attach *attach, const struct file *file, const struct event_mmap *event);
-
 /* A child gets what its parent has. A negative errno if it cannot. */
 int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child);
 
@@ -74,14 +76,8 @@ void attach_exec(struct attach *attach, uint32_t process, uint64_t time);
  * none did. */
 uint64_t attach_ended(struct attach *attach, uint32_t process);
 
-/* A process has replaced code from `start` to `end`, and is stopped or will be: removes breakpoints
- * from the copy, and lets it go on. */
-void attach_restore(struct attach *attach, const struct process *process, uint64_t start,
-		    uint64_t end);
-
 /* The outcome of a request. */
 struct attach_result {
-	bool restored;         /* of attach_restore(); sites: breakpoints removed */
 	struct file *file;     /* NULL: its parent's, or probes were removed */
 	uint32_t process, pid; /* 0: probes were removed */
 	uint64_t from;         /* as in its target */
@@ -118,7 +114,8 @@ uint64_t attach_latest(const struct attach *attach);
 /* Locations of one probe attached so far, in all files. */
 unsigned attach_sites(const struct attach *attach, enum probe_number probe);
 
-/* Detaches everything and waits for a limited time. Files may be freed before. NULL is allowed. */
+/* Detaches everything and waits for a limited time. Frees no files, but keeps those that wait to be
+ * attached until then. NULL is allowed. */
 void attach_free(struct attach *attach);
 
 #endif

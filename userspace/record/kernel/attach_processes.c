@@ -15,22 +15,13 @@ int attach_add_link(struct attach *attach, const struct probe_target *target, ui
 		.first = first,
 		.process = target->process,
 		.pid = target->pid,
+		.user = target->user,
 		.from = target->from,
 		.mapped = target->from == UINT64_MAX ? UINT64_MAX : clock_now(),
 		.file = file,
 	};
 
 	return probe_links_add(attach->links, &link);
-}
-
-static void place(struct attach *attach, uint32_t process, uint32_t first, uint64_t shift)
-{
-	uint32_t number = probe_links_find(attach->links, process, first);
-
-	if (number == LINKS_NONE)
-		return;
-	link_at(attach, number)->placed = true;
-	link_at(attach, number)->shift = shift;
 }
 
 int attach_forked(struct attach *attach, uint32_t parent, const struct probe_target *child)
@@ -44,18 +35,8 @@ int attach_forked(struct attach *attach, uint32_t parent, const struct probe_tar
 		if (link->state == LINK_ENDS)
 			continue;
 		err = attach_add_link(attach, child, link->first, NULL);
-		if (err >= 0 && link->placed)
-			place(attach, child->process, link->first, link->shift);
 	}
 	return err;
-}
-
-void attach_placed(struct attach *attach, const struct file *file, const struct event_mmap *event)
-{
-	uint32_t first = probe_places_find(attach->places, file);
-
-	if (first != PLACES_NONE && probed_is_in(probe_places_at(attach->places, first), event))
-		place(attach, event->header.process, first, event->address - event->offset);
 }
 
 void attach_exec(struct attach *attach, uint32_t process, uint64_t time)
@@ -99,25 +80,6 @@ void attach_thread_ended(struct attach *attach, const struct probe_target *targe
 		probe_links_end(attach->links, i);
 		(void)attach_add_link(attach, target, first, NULL);
 	}
-}
-
-void attach_restore(struct attach *attach, const struct process *process, uint64_t start,
-		    uint64_t end)
-{
-	const struct code_range range = {start, end};
-	struct restore_request request = {.pid = process->proc_pid, .since = process->begin};
-
-	/* Not by what it has mapped: what it copied may have replaced that already. */
-	for (uint32_t i = probe_links_of(attach->links, (uint32_t)process->id); i != LINKS_NONE;
-	     i = probe_links_after(attach->links, i)) {
-		const struct probe_link *link = link_at(attach, i);
-
-		if (link->placed)
-			probed_add(probe_places_at(attach->places, link->first), link->shift,
-				   &range, &request);
-	}
-	if (buffer_append(&attach->stopped, &request, sizeof(request)))
-		restore_continue(&request);
 }
 
 /* Ends the links of a file. */

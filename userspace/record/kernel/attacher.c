@@ -30,6 +30,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -43,9 +44,9 @@
 #include "../../util/call_filter.h"
 #include "../../util/buffer.h"
 #include "../../util/proc_file.h"
-#include "locked.h"
+#include "obstacles.h"
 #include "probe_links.h"
-#include "restore.h"
+#include "stopped.h"
 #include "uprobe_multi.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
@@ -60,7 +61,8 @@ enum {
 /* A file that is attached to a process. */
 struct held {
 	ino_t inode;
-	size_t count; /* 0: none */
+	struct stopped_code *code; /* NULL: it has none, or no memory */
+	size_t count;              /* 0: none */
 	int *links;
 };
 
@@ -78,13 +80,13 @@ static int compare_inodes(const void *left, const void *right)
 
 static bool has_mapped(uint32_t pid, const ino_t *sorted, size_t n)
 {
-	char path[32], *line = NULL;
+	char path[PROC_SHOWN_MAX], *line = NULL;
 	bool found = false;
 	size_t size = 0;
 	FILE *file;
 	ino_t inode;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", proc_shown_by(pid));
+	proc_shown(pid, "maps", path);
 	file = fopen(path, "re");
 	for (int i = 0; file && !found && i < LINES_MAX && getline(&line, &size, file) > 0; i++)
 		found = sscanf(line, "%*x-%*x %*s %*x %*x:%*x %lu", &inode) == 1 &&
@@ -95,16 +97,21 @@ static bool has_mapped(uint32_t pid, const ino_t *sorted, size_t n)
 	return found;
 }
 
-/* A program that maps one of these files and keeps its memory map locked; 0: none. */
+/* A program that maps one of these files and keeps its memory map locked; 0: none. However many
+ * keep theirs locked, each is checked. */
 static uint32_t find_obstacle(const ino_t *sorted, size_t n)
 {
-	uint32_t pids[LOCKED_MAX];
-	size_t n_pids = locked_for_long(locked, pids);
+	struct buffer locks = {0};
+	const uint32_t *pids;
+	uint32_t found = 0;
 
-	for (size_t i = 0; i < n_pids; i++)
+	(void)locked_for_long(locked, &locks);
+	pids = (const void *)locks.data;
+	for (size_t i = 0; !found && i < locks.size / sizeof(*pids); i++)
 		if (has_mapped(pids[i], sorted, n))
-			return pids[i];
-	return 0;
+			found = pids[i];
+	buffer_free(&locks);
+	return found;
 }
 
 /* --- attaching ---------------------------------------------------------------------------- */
@@ -215,12 +222,24 @@ static int check(const struct attacher_file *file, int fd, struct held *out,
 		return -ESRCH;
 	if (file->together && answer->thread != file->pid)
 		return -ECHILD;
+	/* Nobody could stop it when it copies the breakpoints, and let it go on: see stopped.h. */
+	if (file->pid && kill((pid_t)file->pid, 0) && errno == EPERM)
+		return -EUSERS;
 	out->inode = st.st_ino;
 	answer->pid = find_obstacle(&st.st_ino, 1);
 	if (answer->pid)
 		return -EBUSY;
 	/* It may have executed another program, whose code is none of ours. */
 	return !file->pid || file->ahead || has_mapped(file->pid, &st.st_ino, 1) ? 0 : -ENOENT;
+}
+
+static struct stopped_code *know(ino_t inode, const struct attacher_file *file)
+{
+	static struct stopped_site sites[PROBE_SITES_MAX];
+
+	for (uint32_t i = 0; i < file->count; i++)
+		sites[i] = (struct stopped_site){file->sites[i].offset, file->sites[i].code[0]};
+	return stopped_know(inode, sites, file->count);
 }
 
 /* Whatever the file's path refers to by now, it is the very file that was read. */
@@ -242,6 +261,8 @@ static int attach_checked(const struct attacher_file *file, const int *fds,
 						 same_file, out);
 	if (err)
 		free(out->links);
+	else
+		out->code = know(out->inode, file);
 	return err;
 }
 
@@ -310,6 +331,8 @@ static void close_all(const struct held *all, size_t n)
 		await_obstacles(files, n);
 	free(files);
 	close_links(&closing);
+	for (size_t i = 0; i < n; i++)
+		stopped_forget(all[i].code);
 	buffer_free(&closing.links);
 }
 
@@ -352,12 +375,13 @@ static void detach(const uint32_t *numbers, size_t n)
 		runs = !pthread_create(&thread, NULL, close_in_background, NULL);
 }
 
-static void settle(void)
+static int settle(void)
 {
 	pthread_mutex_lock(&lock);
 	while (runs && (leaving.size || closes))
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
+	return stopped_awaits() ? -EINPROGRESS : 0;
 }
 
 static void detach_all(void)
@@ -367,7 +391,7 @@ static void detach_all(void)
 	for (uint32_t i = 0; i < PROBE_LINKS_MAX; i++)
 		numbers[i] = i;
 	detach(numbers, PROBE_LINKS_MAX);
-	settle();
+	(void)settle();
 }
 
 /* The process of this number may be another one by now, which must not get breakpoints. */
@@ -396,6 +420,10 @@ static int attach(const struct attacher_file *file, const int *fds, struct attac
 static const struct call_allowed allowed[] = {
 	CALL_WITH(bpf, 0, BPF_LINK_CREATE),
 	CALL_WITH(bpf, 0, BPF_ITER_CREATE),
+	CALL_WITH(bpf, 0, BPF_MAP_GET_NEXT_KEY),
+	CALL_WITH(bpf, 0, BPF_MAP_LOOKUP_ELEM),
+	CALL_WITH(bpf, 0, BPF_MAP_DELETE_ELEM),
+	{SCMP_SYS(mmap), 2, PROT_EXEC, 0, 3, MAP_TYPE, MAP_SHARED},
 	CALL_ANY(perf_event_open),
 	CALL_ANY(recvmsg),
 	CALL_ANY(sendto),
@@ -413,6 +441,7 @@ static const struct call_allowed allowed[] = {
 	CALL_ANY(lseek),
 	CALL_ANY(pwrite64),
 	CALL_WITH(pidfd_send_signal, 1, SIGCONT),
+	CALL_WITH(kill, 1, 0),
 	CALL_ANY(pidfd_open),
 	CALL_ANY(poll),
 	CALL_ANY(ppoll),
@@ -457,9 +486,6 @@ static bool is_complete(const struct request *request)
 	const size_t head = offsetof(struct attacher_file, sites);
 	const size_t size = request->head.size;
 
-	if (request->head.kind == ATTACHER_RESTORE)
-		return size == sizeof(struct restore_request) &&
-		       ((const struct restore_request *)(const void *)file)->count <= RESTORE_MAX;
 	if (request->head.kind != ATTACHER_ATTACH)
 		return true;
 	return size >= head && request->files.n > ATTACHER_LOCKED && file->link < PROBE_LINKS_MAX &&
@@ -477,9 +503,7 @@ static void work(const struct request *request)
 	else if (request->head.kind == ATTACHER_DETACH)
 		detach((const void *)request->data, request->head.size / sizeof(uint32_t));
 	else if (request->head.kind == ATTACHER_SETTLE)
-		settle();
-	else if (request->head.kind == ATTACHER_RESTORE)
-		err = restore_code((const void *)request->data);
+		err = settle();
 	else
 		err = attach((const void *)request->data, request->files.fds, &answer);
 	wire_put(&answer, sizeof(answer));
@@ -497,10 +521,14 @@ int attacher_main(void)
 	while (wire_receive(&request) > 0) {
 		if (locked < 0 && request.files.n > ATTACHER_LOCKED)
 			locked = dup(request.files.fds[ATTACHER_LOCKED]);
+		if (request.files.n == ATTACHER_STOPPED + STOPPED_FDS)
+			stopped_begin(request.files.fds + ATTACHER_STOPPED);
 		work(&request);
 		for (size_t i = 0; i < request.files.n; i++)
 			close(request.files.fds[i]);
 	}
 	detach_all();
-	return EXIT_SUCCESS;
+	stopped_end();
+	/* Threads may still wait for programs: nothing of the C library's is torn down. */
+	_exit(EXIT_SUCCESS);
 }

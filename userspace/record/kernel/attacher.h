@@ -16,15 +16,15 @@
 
 enum attacher_request {
 	ATTACHER_ATTACH = 1, /* attacher_file, with these descriptors; answer: attacher_answer */
-	ATTACHER_DETACH,  /* numbers of links (uint32_t[]), which are removed in the background */
-	ATTACHER_SETTLE,  /* the answer comes when that has ended */
-	ATTACHER_RESTORE, /* struct restore_request */
+	ATTACHER_DETACH, /* numbers of links (uint32_t[]), which are removed in the background */
+	ATTACHER_SETTLE, /* the answer comes when that has ended */
 };
 
 enum attacher_fd {
 	ATTACHER_PROGRAM, /* the BPF program */
 	ATTACHER_FILE,
-	ATTACHER_LOCKED, /* for locked_find() */
+	ATTACHER_LOCKED,  /* for locked_find() */
+	ATTACHER_STOPPED, /* enum stopped_fd, if programs are stopped */
 };
 
 struct attacher_site {
@@ -45,8 +45,8 @@ struct attacher_file {
 };
 
 /* -EBADMSG: the code differs; -EBUSY: this program keeps its memory map locked; -ESRCH: the process
- * has ended; -ENOENT: it has not mapped the file any more; -ECHILD: its main thread has, and the
- * kernel needs that. */
+ * has ended; -ENOENT: it has not mapped the file any more; -EUSERS: it could not be stopped when it
+ * copies its code; -ECHILD: its main thread has ended, and the kernel needs that. */
 struct attacher_answer {
 	uint32_t pid;    /* 0: none */
 	uint32_t thread; /* to which it was attached; when that ends it must be attached again */

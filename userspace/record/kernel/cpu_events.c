@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cpu_events.c: BPF programs at perf events of each CPU. */
-#include "cpu_events.h"
+#include "session.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../machine/clock.h"
+#include "session_parts.h"
 
 /* On a CPU, between two draws of periods. A draw restarts a timer, which costs half a tick. */
 #define DRAW_TICKS 64

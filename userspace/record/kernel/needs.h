@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* needs.h: what the BPF programs need from a kernel, whatever it calls its version. */
+/* needs.h: what the BPF programs need from a kernel, and the functions and types in its BTF. */
 #ifndef GCPROF_NEEDS_H
 #define GCPROF_NEEDS_H
 
@@ -41,5 +41,15 @@ bool needs_calls_allowed(int disable, int enable);
  * kernel does not disable preemption for those that do not sleep either.
  */
 bool needs_sleep_allowed(int tracepoint);
+
+/*
+ * Stores the id of each function or typedef in `names`, which ends with NULL, in *numbers[i];
+ * leaves those of missing ones alone. Finds nothing before Linux 6.16, whose BTF cannot be mapped:
+ * libbpf would copy all of it twice, which takes longer than loading some of the programs.
+ */
+void kernel_btf_find(const char *const *names, int *const *numbers);
+
+/* Does the tracepoint hand over a task first? Takes a tenth of a second. */
+bool kernel_btf_has_task(const char *tracepoint);
 
 #endif

@@ -3,13 +3,18 @@
  */
 #include "obstacles.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "../machine/clock.h"
 #include "../../util/proc_file.h"
+#include "../machine/clock.h"
 
 #define CHECK_NS UINT64_C(150000000)  /* between two checks */
 #define BUSY_NS  UINT64_C(1000000000) /* time that a program is in the way, before a message */
@@ -21,6 +26,101 @@ enum { NAMED_MAX = 4 };
 #define END_IT                                                                                 \
 	"End it (kill -KILL), and the FUSE server whose answer it waits for, if there is one " \
 	"(/sys/fs/fuse/connections/*/abort): "
+
+/*
+ * Nothing waits for a lock here: the BPF program only reads the lock words. Programs lock their
+ * maps all the time, briefly, so only those whose map is locked at each of several checks count.
+ */
+
+#define SECOND_NS 500000   /* to the second check; doubled each time */
+#define LAST_NS   16000000 /* to the last check */
+
+static int compare(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static bool is_among(uint32_t pid, const struct buffer *sorted)
+{
+	return sorted->size &&
+	       bsearch(&pid, sorted->data, sorted->size / sizeof(pid), sizeof(pid), compare);
+}
+
+/* In ascending order; one may be there several times. */
+static int find_all(int iterator, struct buffer *pids)
+{
+	int fd = iterator < 0 ? -1 : bpf_iter_create(iterator), err = 0;
+	uint32_t some[LOCKED_MAX];
+	ssize_t n;
+
+	pids->size = 0;
+	if (fd < 0)
+		return 0;
+	while (!err && (n = read(fd, some, sizeof(some))) > 0)
+		err = buffer_append(pids, some, (size_t)n);
+	close(fd);
+	if (pids->size)
+		qsort(pids->data, pids->size / sizeof(uint32_t), sizeof(uint32_t), compare);
+	return err;
+}
+
+/* Keeps those that are among others, once each. */
+static size_t keep(uint32_t *pids, size_t n, const struct buffer *others)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((!kept || pids[kept - 1] != pids[i]) && is_among(pids[i], others))
+			pids[kept++] = pids[i];
+	return kept;
+}
+
+/* Programs whose memory map is locked now, as pids of /proc here. `iterator` is a link of the BPF
+ * program locked_iterate; -1: finds none. */
+static size_t locked_find(int iterator, uint32_t pids[LOCKED_MAX])
+{
+	struct buffer all = {0};
+	size_t n;
+
+	(void)find_all(iterator, &all);
+	n = keep((void *)all.data, all.size / sizeof(*pids), &all);
+	n = n < LOCKED_MAX ? n : LOCKED_MAX;
+	if (n)
+		memcpy(pids, all.data, n * sizeof(*pids));
+	buffer_free(&all);
+	return n;
+}
+
+/* Keeps those of `n` programs whose map is locked now; returns their number. */
+static size_t locked_still(int iterator, uint32_t *pids, size_t n)
+{
+	struct buffer now = {0};
+
+	if (n)
+		(void)find_all(iterator, &now);
+	n = keep(pids, n, &now);
+	buffer_free(&now);
+	return n;
+}
+
+int locked_for_long(int iterator, struct buffer *pids)
+{
+	struct buffer now = {0};
+	int err = find_all(iterator, pids);
+
+	for (long ns = SECOND_NS; !err && pids->size && ns <= LAST_NS; ns *= 2) {
+		const struct timespec pause = {.tv_nsec = ns};
+
+		nanosleep(&pause, NULL);
+		err = find_all(iterator, &now);
+		pids->size = keep((void *)pids->data, pids->size / sizeof(uint32_t), &now) *
+			     sizeof(uint32_t);
+	}
+	buffer_free(&now);
+	return err;
+}
 
 void obstacles_begin(struct obstacles *obstacles)
 {

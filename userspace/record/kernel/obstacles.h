@@ -5,9 +5,17 @@
 #define GCPROF_OBSTACLES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "locked.h"
+#include "../../util/buffer.h"
 #include "../../util/problem.h"
+
+#define LOCKED_MAX 64 /* programs that are named; more are left out */
+
+/* All programs whose map stays locked for 30 ms, as uint32_t[]. Waits that long if there are any.
+ * -ENOMEM: some may be missing. */
+int locked_for_long(int iterator, struct buffer *pids);
 
 struct obstacles {
 	int iterator;                  /* for locked_find() */

@@ -10,7 +10,7 @@
  * of our programs show these addresses. Programs of other tracers at the same place count as
  * recording too, once they have a frame: they are not the program's either.
  */
-#include "own_code.h"
+#include "session.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -3,23 +3,25 @@
 #include "probe_links.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../../util/map.h"
+#include "../machine/clock.h"
 #include "../world/file.h"
+#include "../../util/turns.h"
 
 struct probe_links {
 	uint32_t used, search;   /* where a free one is searched next */
 	struct map *of;          /* process to its first link, plus one */
 	struct map *users;       /* to the number of their links */
 	volatile uint16_t *held; /* by file; NULL: they are not counted */
-	size_t queue_from, queued, n_ending;
-	uint32_t queue[PROBE_LINKS_MAX];  /* those that wait, a circular buffer */
+	struct turns waiting;
+	struct turn turns[PROBE_LINKS_MAX]; /* of links that wait */
+	uint64_t taken;                     /* the last one, ns */
+	size_t n_ending;
 	uint32_t ending[PROBE_LINKS_MAX]; /* to be removed */
+	uint32_t later[PROBE_LINKS_MAX];  /* see probe_links_next() */
 	struct probe_link all[PROBE_LINKS_MAX];
 };
 
@@ -45,6 +47,7 @@ void probe_links_free(struct probe_links *links)
 		return;
 	map_free(links->of);
 	map_free(links->users);
+	turns_free(&links->waiting);
 	free(links);
 }
 
@@ -87,24 +90,9 @@ uint32_t probe_links_find(const struct probe_links *links, uint32_t process, uin
 	return i;
 }
 
-static void enqueue(struct probe_links *links, uint32_t number)
-{
-	links->queue[(links->queue_from + links->queued++) % PROBE_LINKS_MAX] = number;
-}
-
-/* The user of a process, as the kernel tells it; 0 if it is gone. */
-static uint64_t user_of(uint32_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return stat(path, &st) ? 0 : st.st_uid;
-}
-
 int probe_links_add(struct probe_links *links, const struct probe_link *link)
 {
-	uint64_t user = user_of(link->pid), *used = map_put(links->users, &user, NULL), *head;
+	uint64_t user = link->user, *used = map_put(links->users, &user, NULL), *head;
 	struct probe_link *new;
 
 	if (!used)
@@ -116,17 +104,17 @@ int probe_links_add(struct probe_links *links, const struct probe_link *link)
 		return -ENOMEM;
 	while (links->all[links->search].state != LINK_FREE)
 		links->search = (links->search + 1) % PROBE_LINKS_MAX;
+	if (turns_put(&links->waiting, &links->turns[links->search], (uint32_t)user))
+		return -ENOMEM;
 	new = &links->all[links->search];
 	*new = *link;
 	new->state = LINK_WAITS;
-	new->user = user;
 	new->next = (uint32_t)*head;
 	if (new->file)
 		new->file->attaching++;
 	*head = links->search + 1;
 	links->used++;
 	++*used;
-	enqueue(links, links->search);
 	return 0;
 }
 
@@ -167,40 +155,66 @@ static void release(struct probe_links *links, uint32_t number)
 	links->used--;
 }
 
+/* Waits again; without memory, it is given up. */
+static void put_back(struct probe_links *links, uint32_t number)
+{
+	if (turns_put(&links->waiting, &links->turns[number], (uint32_t)links->all[number].user))
+		release(links, number);
+}
+
 uint32_t probe_links_next(struct probe_links *links, uint64_t now)
 {
-	for (size_t n = links->queued; n; n--) {
-		uint32_t number = links->queue[links->queue_from];
-		const struct probe_link *link = &links->all[number];
+	uint32_t later = LINKS_NONE, found = LINKS_NONE;
+	const struct turn *turn;
 
-		links->queue_from = (links->queue_from + 1) % PROBE_LINKS_MAX;
-		links->queued--;
-		if (link->state == LINK_ENDS)
+	/* Those that may not be tried yet are a list meanwhile. */
+	while (found == LINKS_NONE && (turn = turns_take(&links->waiting))) {
+		uint32_t number = (uint32_t)(turn - links->turns);
+
+		if (links->all[number].state == LINK_ENDS) {
 			release(links, number);
-		else if (link->try_at <= now)
-			return number;
-		else
-			enqueue(links, number);
+		} else if (links->all[number].try_at <= now) {
+			found = number;
+		} else {
+			links->later[number] = later;
+			later = number;
+		}
 	}
-	return LINKS_NONE;
+	while (later != LINKS_NONE) {
+		uint32_t next = links->later[later];
+
+		put_back(links, later);
+		later = next;
+	}
+	links->taken = now;
+	return found;
 }
 
 bool probe_links_wait(const struct probe_links *links)
 {
-	return links->queued;
+	return links->waiting.waiting;
+}
+
+/* What was taken took its user's time. */
+static void charge(struct probe_links *links, uint32_t number)
+{
+	turns_charge(&links->waiting, (uint32_t)links->all[number].user,
+		     clock_now() - links->taken);
 }
 
 void probe_links_retry(struct probe_links *links, uint32_t number, uint64_t ns)
 {
+	charge(links, number);
 	links->all[number].try_at = ns;
 	links->all[number].tries++;
-	enqueue(links, number);
+	put_back(links, number);
 }
 
 void probe_links_hold(struct probe_links *links, uint32_t number, uint64_t now)
 {
 	struct probe_link *link = &links->all[number];
 
+	charge(links, number);
 	let_go(link);
 	link->since = now;
 	if (links->held)
@@ -213,11 +227,13 @@ void probe_links_hold(struct probe_links *links, uint32_t number, uint64_t now)
 
 void probe_links_fail(struct probe_links *links, uint32_t number)
 {
+	charge(links, number);
 	release(links, number);
 }
 
 void probe_links_lose(struct probe_links *links, uint32_t number)
 {
+	charge(links, number);
 	let_go(&links->all[number]);
 	links->all[number].state = LINK_LOST;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* probe_links.h: which files with probes are attached to which processes. */
-/* The processes of one user other than root may have a quarter of the links. */
+/* The processes of one user other than root may have a quarter of the links. Users take turns: one
+ * whose programs fork without end keeps no others waiting. */
 #ifndef GCPROF_PROBE_LINKS_H
 #define GCPROF_PROBE_LINKS_H
 
@@ -29,13 +30,11 @@ struct probe_link {
 	uint32_t thread;   /* of the process, to which the kernel binds it; 0: none yet */
 	uint32_t next;     /* of the process, plus one; 0: the last */
 	uint32_t tries;    /* that failed */
-	uint64_t user;     /* of the process */
+	uint64_t user;     /* who started the process */
 	uint64_t from;     /* as in its target */
 	uint64_t since;    /* attached, ns; 0: not yet */
 	uint64_t mapped;   /* the file, as far as known, ns; UINT64_MAX: it will be */
 	uint64_t try_at;   /* ns */
-	bool placed;       /* where the file is mapped is known: */
-	uint64_t shift;    /* from an offset in it to an address */
 	struct file *file; /* which is kept until it is attached; or NULL */
 };
 
@@ -64,7 +63,7 @@ struct probe_link *probe_links_at(struct probe_links *links, uint32_t number);
 uint32_t probe_links_of(const struct probe_links *links, uint32_t process);
 uint32_t probe_links_after(const struct probe_links *links, uint32_t number);
 
-/* Takes the first of those that wait and may be tried `now`; LINKS_NONE: none. */
+/* Takes one of those that wait and may be tried `now`; LINKS_NONE: none. */
 uint32_t probe_links_next(struct probe_links *links, uint64_t now);
 
 /* Do any wait? */

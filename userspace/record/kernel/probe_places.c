@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* probe_places.c: files with probes, and their places in the kernel side's table. */
-#include "probe_places.h"
+#include "attach.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "../../util/map.h"
+#include "../machine/subuids.h"
+#include "attach_parts.h"
 
 enum { NOP = 0x90 };
 
@@ -173,7 +175,8 @@ uint32_t probe_places_find(const struct probe_places *places, const struct file 
 int probe_places_take(struct probe_places *places, struct file *file, uint32_t *out)
 {
 	uint32_t count = file->facts.n_sites, first = find_room(places, count);
-	uint64_t user = file->user, *used = map_put(places->owners, &user, NULL), *slot;
+	uint64_t user = subuid_payer(file->user), *used = map_put(places->owners, &user, NULL),
+		 *slot;
 	int err;
 
 	if (!used)
@@ -228,27 +231,4 @@ void probe_places_leave(struct probe_places *places, uint32_t first)
 unsigned probe_places_sites(const struct probe_places *places, enum probe_number probe)
 {
 	return places->count[probe];
-}
-
-/* --- code that was copied ----------------------------------------------------------------- */
-
-bool probed_is_in(const struct probed *file, const struct event_mmap *event)
-{
-	for (uint32_t i = 0; i < file->count; i++)
-		if (file->sites[i].offset - event->offset < event->length)
-			return true;
-	return false;
-}
-
-void probed_add(const struct probed *file, uint64_t shift, const struct code_range *range,
-		struct restore_request *request)
-{
-	for (uint32_t i = 0; i < file->count && request->count < RESTORE_MAX; i++) {
-		uint64_t address = file->sites[i].offset + shift;
-
-		if (address < range->start || address >= range->end)
-			continue;
-		request->addresses[request->count] = address;
-		request->code[request->count++] = file->sites[i].code[0];
-	}
 }

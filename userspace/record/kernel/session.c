@@ -186,9 +186,8 @@ static int attach_process(struct session *session, struct problem *problem)
 		{session->skeleton->progs.process_exec, NULL},
 		{session->skeleton->progs.process_exit, NULL},
 		{session->skeleton->progs.process_rename, NULL},
-		{session->skeleton->progs.sched_waking, NULL},
 		{session->skeleton->progs.oom_victim, NULL},
-		{session->skeleton->progs.text_replaced, NULL},
+		{session->skeleton->progs.text_replaced, &session->stops},
 		{session->skeleton->progs.cgroup_moved, NULL},
 		{session->skeleton->progs.cgroup_born, NULL},
 		{session->skeleton->progs.cgroup_iterate, &session->threads},
@@ -304,7 +303,7 @@ static void attach_calls(struct session *session, const struct record_options *o
 		err = session_trace_calls(session);
 	session->calls.path_ns += clock_call_ns();
 	if (!err && options->off_cpu)
-		err = attach_program(session, session->skeleton->progs.sched_switch);
+		err = session_trace_waits(session);
 	session->streams[STREAM_SYSCALL].attached = !err;
 	session->streams[STREAM_SCHED].attached = !err;
 	for (int i = 0; err && i < 2; i++)
@@ -474,6 +473,7 @@ struct unwind_fds session_unwind_fds(const struct session *session)
 		.chunks = bpf_map__fd(skeleton->maps.unwind_chunks),
 		.hotspot_files = bpf_map__fd(skeleton->maps.hotspot_files),
 		.interpreters = bpf_map__fd(skeleton->maps.interpreters),
+		.processes = bpf_map__fd(skeleton->maps.processes),
 		.first_chunk = bpf_map__fd(skeleton->maps.unwind_first_chunk),
 	};
 }
@@ -560,16 +560,14 @@ void session_short_calls(struct session *session, uint32_t rate, uint64_t below_
 	session->skeleton->bss->short_ns = below_ns;
 }
 
+void session_know_fibers(struct session *session)
+{
+	session->skeleton->bss->fibers_known = 1;
+}
+
 void session_know_locks(struct session *session)
 {
 	session->skeleton->bss->locks_known = 1;
-}
-
-int session_add_fibers(struct session *session, uint32_t process, const struct fiber_path *path)
-{
-	session->skeleton->bss->fibers_known = 1;
-	return bpf_map_update_elem(session_table_fd(session, TABLE_FIBERS), &process, path,
-				   BPF_ANY);
 }
 
 /* --- the end ----------------------------------------------------------------- */
@@ -588,6 +586,7 @@ void session_free(struct session *session)
 		return;
 	for (size_t i = 0; i < session->n_links; i++)
 		bpf_link__destroy(session->links[i]);
+	session_leave_waits(session);
 	cpu_events_free(session->cpu_events);
 	bpf_link__destroy(session->ran);
 	bpf_link__destroy(session->cpu);

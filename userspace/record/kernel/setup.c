@@ -14,9 +14,9 @@
 
 #include "attach.h"
 #include "../machine/capabilities.h"
+#include "../machine/subuids.h"
 #include "../../../bpf/shares.h"
 #include "gcprof.skel.h"
-#include "kernel_btf.h"
 #include "needs.h"
 #include "../machine/viewer.h"
 #include "../../util/log.h"
@@ -61,11 +61,21 @@ static uint32_t processes_max(bool whole)
 		       : PROCESSES_CHOSEN;
 }
 
+static void set_users(struct gcprof_bpf *skeleton)
+{
+	size_t n;
+	const struct user_range *ranges = subuids(&n);
+
+	memcpy((void *)(uintptr_t)skeleton->rodata->user_ranges, ranges, n * sizeof(*ranges));
+	skeleton->rodata->n_user_ranges = (uint32_t)n;
+}
+
 static void set_config(struct gcprof_bpf *skeleton, const struct record_options *options)
 {
 	const struct stack_ways *ways = stack_mode_ways(options->stack_mode);
 	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata->config;
 
+	set_users(skeleton);
 	config->user_stacks = ways->walk;
 	config->rows = ways->rows;
 	/* Rows need dumps while they are being built. These are few, of programs that are starting,
@@ -86,6 +96,7 @@ static void set_config(struct gcprof_bpf *skeleton, const struct record_options 
 	config->wait_rate = OFF_CPU_RATE;
 	config->measured = options->overhead_max > 0;
 	config->timers = options->frequency != 0;
+	config->signals_all = capabilities_kill();
 	config->long_rate = options->rare_rate ? options->rare_rate : SYSCALL_LONG_RATE;
 	config->rare_rate = options->rare_rate ? options->rare_rate : RARE_RATE;
 	config->fault_rate = (uint32_t)options->fault_rate;
@@ -185,8 +196,6 @@ static void choose_programs(struct gcprof_bpf *skeleton, const struct record_opt
 		{skeleton->progs.thread_leaves, options->frequency != 0},
 		{skeleton->progs.fault_taken, options->faults},
 		{skeleton->progs.oom_victim, options->when_oom},
-		/* Without this right, nobody would let a stopped program go on. */
-		{skeleton->progs.text_replaced, capabilities_kill()},
 		{skeleton->progs.usage_iterate, options->rotate || options->keep},
 		{skeleton->progs.call_cpu_iterate, calls && options->overhead_max > 0},
 	};
@@ -225,8 +234,10 @@ static int size_tables(const struct gcprof_bpf *skeleton, int n_cpus)
 {
 	const volatile struct bpf_config *config = &skeleton->rodata->config;
 	struct bpf_map *const by_process[] = {
-		skeleton->maps.processes, skeleton->maps.fiber_paths,  skeleton->maps.call_cpus,
-		skeleton->maps.unwind_of, skeleton->maps.interpreters, skeleton->maps.probed_text,
+		skeleton->maps.processes,     skeleton->maps.fiber_paths,
+		skeleton->maps.call_cpus,     skeleton->maps.unwind_of,
+		skeleton->maps.interpreters,  skeleton->maps.probed_text,
+		skeleton->maps.stopped_texts,
 	};
 	int err = 0;
 

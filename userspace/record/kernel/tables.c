@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tables.c: reads the tables of the kernel side. */
-#include "tables.h"
+/* tables.c: drains the rings of the kernel side and reads its tables. */
+#include "session.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,12 +21,29 @@ void table_forget(const struct session *session, enum session_table table, const
 	bpf_map_delete_elem(session_table_fd(session, table), key);
 }
 
-void table_return_total(const struct session *session, uint32_t owner)
+void table_return(const struct session *session, enum session_table table, uint32_t owner)
 {
 	struct gcprof_bpf__bss *bss = session->skeleton->bss;
+	volatile struct shares *shares = table == TABLE_SYSCALLS ? &bss->totals_shares
+								 : &bss->cpu_shares;
 
-	__atomic_fetch_sub(&bss->totals_shares.used, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&bss->totals_shares.of[owner % SHARE_OWNERS], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&shares->used, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&shares->of[owner % SHARE_OWNERS], 1, __ATOMIC_RELAXED);
+}
+
+bool table_has_process(const struct session *session, uint32_t process)
+{
+	struct process_state state;
+
+	return !table_lookup(session, TABLE_PROCESSES, &process, &state);
+}
+
+int table_put(const struct session *session, enum session_table table, uint32_t process,
+	      const void *value)
+{
+	if (!table_has_process(session, process))
+		return -ESRCH;
+	return bpf_map_update_elem(session_table_fd(session, table), &process, value, BPF_ANY);
 }
 
 int table_lookup_batch(const struct session *session, enum session_table table, uint32_t *place,
@@ -70,4 +87,79 @@ int table_costs(const struct session *session, struct cost costs[COST_PROGRAMS])
 {
 	return sum_array(session, TABLE_COSTS, COST_PROGRAMS, sizeof(*costs) / sizeof(uint64_t),
 			 (uint64_t *)costs);
+}
+
+/* Per ring and call: a ring that fills as fast as it is read must not starve the others, and
+ * requests. */
+enum { RECORDS_MAX = 50000 };
+
+struct rings {
+	struct ring_buffer *buffers[RINGS];
+	rings_visit *visit;
+	void *context;
+	unsigned budget;
+	uint64_t latest; /* time of a record of this call and ring */
+};
+
+static int take(void *context, void *data, size_t size)
+{
+	const struct event_header *header = data;
+	struct rings *rings = context;
+
+	if (size >= sizeof(*header)) {
+		rings->latest = header->time > rings->latest ? header->time : rings->latest;
+		rings->visit(rings->context, header, size);
+	}
+	return --rings->budget ? 0 : -EBUSY;
+}
+
+int rings_open(const struct session *session, rings_visit *visit, void *context, struct rings **out)
+{
+	struct rings *rings = calloc(1, sizeof(*rings));
+
+	if (!rings)
+		return -ENOMEM;
+	rings->visit = visit;
+	rings->context = context;
+	for (int ring = 0; ring < RINGS; ring++) {
+		int fd = session_ring_fd(session, (enum session_ring)ring);
+
+		rings->buffers[ring] = ring_buffer__new(fd, take, rings, NULL);
+		if (!rings->buffers[ring]) {
+			int err = -errno;
+			rings_free(rings);
+			return err;
+		}
+	}
+	*out = rings;
+	return 0;
+}
+
+int rings_drain(struct rings *rings, uint64_t *reached)
+{
+	int emptied = 1;
+
+	for (int ring = 0; ring < RINGS; ring++) {
+		int err;
+
+		rings->budget = RECORDS_MAX;
+		rings->latest = 0;
+		err = ring_buffer__consume(rings->buffers[ring]);
+		if (err < 0 && err != -EBUSY)
+			return err;
+		if (err < 0) {
+			emptied = 0;
+			*reached = rings->latest < *reached ? rings->latest : *reached;
+		}
+	}
+	return emptied;
+}
+
+void rings_free(struct rings *rings)
+{
+	if (!rings)
+		return;
+	for (int ring = 0; ring < RINGS; ring++)
+		ring_buffer__free(rings->buffers[ring]);
+	free(rings);
 }

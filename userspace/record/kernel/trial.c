@@ -30,7 +30,7 @@ static void trial_fire(void)
 /* True if the kernel found the probe here, attached it, and raised the semaphore. */
 static bool try_probe(struct attach *probes, struct problem *problem)
 {
-	const struct probe_target self = {1, (uint32_t)getpid(), UINT64_MAX};
+	const struct probe_target self = {1, (uint32_t)getpid(), getuid(), UINT64_MAX};
 	struct opener *opener = NULL;
 	struct files *files = NULL;
 	struct file *file = NULL;

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "unwind_maps.h"
+#include "../../../bpf/config.h"
 #include "../../util/map.h"
+#include "../../util/quota.h"
 
 #define CHUNK_BYTES (UNWIND_CHUNK_ROWS * sizeof(unwind_row))
 #define NO_CHUNK    UINT32_MAX
@@ -57,6 +59,7 @@ struct unwind_maps {
 	uint32_t used;    /* rows used in it */
 	struct hotspot_layout hotspot[HOTSPOT_FILES_MAX];
 	uint32_t n_hotspot;
+	struct quota layouts; /* whose files they are */
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
@@ -67,6 +70,7 @@ int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out)
 		return -ENOMEM;
 	maps->fds = *fds;
 	maps->current = NO_CHUNK;
+	maps->layouts.most = HOTSPOT_FILES_MAX;
 	maps->numbers = map_create(sizeof(struct unwind_rule));
 	if (!maps->numbers) {
 		free(maps);
@@ -86,6 +90,7 @@ void unwind_maps_free(struct unwind_maps *maps)
 	}
 	for (uint32_t i = 0; i < UNWIND_PAGES_MAX; i++)
 		free(maps->held[i].numbers);
+	quota_free(&maps->layouts);
 	map_free(maps->numbers);
 	free(maps);
 }
@@ -452,12 +457,20 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid)
 	bpf_map_delete_elem(maps->fds.of, &pid);
 }
 
+bool unwind_maps_has_process(int fd, uint32_t process)
+{
+	struct process_state state;
+
+	return !bpf_map_lookup_elem(fd, &process, &state);
+}
+
 int unwind_maps_put_interpreters(int fd, uint32_t pid, const struct interpreters *found)
 {
 	return bpf_map_update_elem(fd, &pid, found, BPF_ANY);
 }
 
-uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout)
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout,
+			     uint32_t user)
 {
 	uint32_t at = 0;
 
@@ -467,7 +480,7 @@ uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layo
 		at++;
 	if (at < maps->n_hotspot)
 		return at + 1;
-	if (at == HOTSPOT_FILES_MAX ||
+	if (!quota_take(&maps->layouts, user, 1) ||
 	    bpf_map_update_elem(maps->fds.hotspot_files, &at, layout, BPF_ANY))
 		return 0;
 	maps->hotspot[at] = *layout;

@@ -21,7 +21,7 @@ struct unwind_maps;
 
 /* Descriptors of the maps, borrowed. */
 struct unwind_fds {
-	int of, tables, pages, rules, chunks, first_chunk, hotspot_files, interpreters;
+	int of, tables, pages, rules, chunks, first_chunk, hotspot_files, interpreters, processes;
 };
 
 int unwind_maps_create(const struct unwind_fds *fds, struct unwind_maps **out);
@@ -48,7 +48,11 @@ void unwind_maps_drop_process(struct unwind_maps *maps, uint32_t pid);
 
 /* The number of this layout for struct unwind_table, added if new; 0: not a Java virtual machine's,
  * or too many. */
-uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout);
+uint32_t unwind_maps_hotspot(struct unwind_maps *maps, const struct hotspot_layout *layout,
+			     uint32_t user);
+
+/* Has a process (its index) an entry in `processes`? See table_has_process(). */
+bool unwind_maps_has_process(int fd, uint32_t process);
 
 /* Sets the interpreters of a process. `fd` is that of struct unwind_fds. */
 int unwind_maps_put_interpreters(int fd, uint32_t pid, const struct interpreters *found);

@@ -27,6 +27,9 @@ const struct capability capability_table[] = {
 	 "programs deleted on disk while they run have no names and no probes"},
 	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", CAPABILITY_SOME, true, false,
 	 "-R and --ceiling do not reach running programs of other users"},
+	{CAP_KILL, "CAP_KILL", CAPABILITY_SOME, true, false,
+	 "programs of other users are recorded without probes: one that copies its code could not "
+	 "be stopped until the copy has no breakpoints"},
 	{CAP_IPC_LOCK, "CAP_IPC_LOCK", CAPABILITY_SOME, false, false,
 	 "the rings that report mappings count against ulimit -l and "
 	 "kernel.perf_event_mlock_kb"},
@@ -89,8 +92,8 @@ bool capabilities_kill(void)
 /* Capabilities to keep: CAP_SYS_ADMIN only if it replaces a missing one. */
 static uint64_t kept(uint64_t have)
 {
-	/* So that a reader can become the user nobody (reader/confine.c), and still be killed. */
-	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_KILL));
+	/* So that a reader can become another user (reader/confine.c). */
+	uint64_t keep = have & (bit(CAP_SETUID) | bit(CAP_SETGID));
 
 	for (size_t i = 0; i < capability_count; i++) {
 		const struct capability *row = &capability_table[i];

@@ -82,17 +82,18 @@ struct record_options {
 	bool frequency_given, syscall_rate_given; /* not the defaults */
 	uint64_t syscall_rate;                    /* records of short calls, per second and CPU */
 	int off_cpu;                              /* not 0: record off-CPU time */
-	int kernel_stacks;                        /* not 0: calls and waits have the kernel stack */
-	uint64_t off_cpu_min;                     /* ns: shortest wait with a record */
-	const char *overhead;                     /* as given: a percentage or off */
-	double overhead_max;                      /* percent of all CPUs; 0: no limit */
-	int faults;                               /* not 0: record page faults */
-	uint64_t fault_rate;                      /* their records, per second and CPU */
-	struct option_list pid_lists;             /* running processes, as given */
-	char *pids;                               /* all of them, from malloc(); NULL: none */
-	const char *cgroup;                       /* record its processes, as given; NULL: none */
-	uint64_t cgroup_id;                       /* its number; 0: none */
-	const char *follow;                       /* as given: children or none */
+	int off_cpu_given, no_off_cpu; /* on request: always; on the other's: not at all */
+	int kernel_stacks;             /* not 0: calls and waits have the kernel stack */
+	uint64_t off_cpu_min;          /* ns: shortest wait with a record */
+	const char *overhead;          /* as given: a percentage or off */
+	double overhead_max;           /* percent of all CPUs; 0: no limit */
+	int faults;                    /* not 0: record page faults */
+	uint64_t fault_rate;           /* their records, per second and CPU */
+	struct option_list pid_lists;  /* running processes, as given */
+	char *pids;                    /* all of them, from malloc(); NULL: none */
+	const char *cgroup;            /* record its processes, as given; NULL: none */
+	uint64_t cgroup_id;            /* its number; 0: none */
+	const char *follow;            /* as given: children or none */
 	bool follow_children;
 	int system;        /* not 0: record every process */
 	const char *stack; /* as given: a name of enum stack_mode */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "../../util/invoker.h"
+#include "../../util/output_file.h"
 
 struct user_input {
 	const void *data; /* at most 32 KiB */
@@ -41,5 +42,13 @@ extern const struct user_task user_task_open, user_task_remove;
 
 /* Runs one of them. */
 int user_call_path(const struct invoker *user, const struct user_task *task, const char *path);
+
+/* The functions of output_file.h, with the rights of the invoker. */
+int output_file_open_as(const struct invoker *invoker, struct output_file *file);
+int output_file_publish_as(const struct invoker *invoker, struct output_file *file);
+void output_file_close_as(const struct invoker *invoker, struct output_file *file);
+
+/* Their parts that run as the user. */
+extern const struct user_task output_open_task, output_publish_task, output_close_task;
 
 #endif

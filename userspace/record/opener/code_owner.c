@@ -84,14 +84,12 @@ int code_owner_temporary(uint32_t pid)
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
 	};
-	char path[64];
 	struct stat ours, theirs;
 	int root, fd, err;
 
-	snprintf(path, sizeof(path), "/proc/%u/root", proc_shown_by(pid));
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = proc_shown_open(pid, "root", O_PATH | O_DIRECTORY);
 	if (root < 0)
-		return -errno;
+		return root;
 	fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
 	err = fd < 0 ? -errno : 0;
 	close(root);

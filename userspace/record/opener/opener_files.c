@@ -109,10 +109,12 @@ static bool is_mapped_file(int handle, const struct opener_mapped *wanted)
 /* A handle by the kernel's link to the mapping. */
 static int find_mapping(const struct opener_mapped *wanted)
 {
+	uint32_t thread = proc_living_thread(wanted->pid);
 	char path[96];
 	int handle;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", proc_shown_by(wanted->pid),
+	/* A thread has no such folder under its process's number. Whatever is found is compared. */
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", thread ? thread : wanted->pid,
 		 (unsigned long long)wanted->start, (unsigned long long)wanted->end);
 	handle = open(path, O_PATH | O_CLOEXEC);
 	return handle < 0 ? -errno : handle;
@@ -120,10 +122,7 @@ static int find_mapping(const struct opener_mapped *wanted)
 
 static int open_root(uint32_t pid)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u/root", proc_shown_by(pid));
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return proc_shown_open(pid, "root", O_PATH | O_DIRECTORY);
 }
 
 static int find_below(int root, const char *path, uint64_t resolve)
@@ -143,7 +142,7 @@ static int find_in_root(const struct opener_mapped *wanted, const char *path)
 	int root = open_root(wanted->pid), handle;
 
 	if (root < 0)
-		return -errno;
+		return root;
 	handle = find_below(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	close(root);
 	return handle;
@@ -212,10 +211,10 @@ int opener_open_theirs(const struct opener_head *head, const char *path, struct 
 /* Does it have another mount namespace, or another root in ours? */
 static bool is_elsewhere(uint32_t pid, int root)
 {
-	char path[64], own[64] = "", other[64] = "";
+	char path[PROC_SHOWN_MAX], own[64] = "", other[64] = "";
 	struct stat here, there;
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", proc_shown_by(pid));
+	proc_shown(pid, "ns/mnt", path);
 	if (readlink("/proc/self/ns/mnt", own, sizeof(own) - 1) < 0 ||
 	    readlink(path, other, sizeof(other) - 1) < 0)
 		return false;

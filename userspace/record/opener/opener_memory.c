@@ -38,20 +38,30 @@
 
 /* --- is it there? ------------------------------------------------------------------------- */
 
-static int read_started(int folder, uint64_t *out)
+static int read_at(int folder, const char *name, char *text, size_t size)
 {
-	int fd = openat(folder, "stat", O_RDONLY | O_CLOEXEC);
-	char text[1024];
-	const char *at;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
 		return -ESRCH;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, size - 1);
 	close(fd);
 	if (n <= 0)
 		return -ESRCH;
 	text[n] = '\0';
+	return 0;
+}
+
+/* `folder`: of one of its threads. */
+static int read_started(int folder, uint64_t *out)
+{
+	char text[1024];
+	const char *at;
+	int err = read_at(folder, "../../stat", text, sizeof(text));
+
+	if (err)
+		return err;
 	at = proc_file_stat(text, STAT_FIELD_START);
 	*out = at ? strtoull(at, NULL, 10) : 0;
 	return *out ? 0 : -EBADMSG;
@@ -182,7 +192,7 @@ static int filter_maps(FILE *in, int fd)
 
 int opener_read_maps(uint32_t pid)
 {
-	int from = proc_file_open(proc_shown_by(pid), "maps"), fd, err;
+	int from = proc_shown_open(pid, "maps", O_RDONLY), fd, err;
 	FILE *in = from < 0 ? NULL : fdopen(from, "r");
 
 	if (!in)
@@ -209,16 +219,13 @@ static int copy_words(uint32_t pid, uint64_t from, uint64_t until, int file)
 	return write(file, words, (size_t)n) == n && write(file, "", 1) == 1 ? 0 : -EIO;
 }
 
-int opener_read_words(uint32_t pid, struct opener_file *executed)
+/* Where arguments and environment begin and end. */
+static int find_words(int folder, uint64_t bounds[4])
 {
-	uint64_t bounds[4] = {0};
-	char text[1024], exe[32];
+	char text[1024];
 	const char *at;
-	struct stat st;
-	int fd, err;
+	int err = read_at(folder, "stat", text, sizeof(text));
 
-	pid = proc_shown_by(pid);
-	err = proc_file_read(pid, "stat", text, sizeof(text));
 	if (err)
 		return err;
 	at = proc_file_stat(text, STAT_FIELD_ARG_START);
@@ -226,21 +233,47 @@ int opener_read_words(uint32_t pid, struct opener_file *executed)
 			  &bounds[1], &bounds[2], &bounds[3]) != 4)
 		return -ESRCH;
 	/* It is being executed. */
-	if (!bounds[0])
-		return -EAGAIN;
-	snprintf(exe, sizeof(exe), "/proc/%" PRIu32 "/exe", pid);
-	if (stat(exe, &st))
+	return bounds[0] ? 0 : -EAGAIN;
+}
+
+/* Of a thread, whose number belongs to it while its folder is there. */
+static int read_words(int folder, uint32_t thread, struct opener_file *executed)
+{
+	uint64_t bounds[4] = {0};
+	char text[1024];
+	struct stat st;
+	int fd, err = find_words(folder, bounds);
+
+	if (err)
+		return err;
+	if (fstatat(folder, "exe", &st, 0))
 		return -errno;
 	executed->inode = st.st_ino;
 	fd = memfd_create("words", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = copy_words(pid, bounds[0], bounds[1], fd);
-	err = err ? err : copy_words(pid, bounds[2], bounds[3], fd);
+	err = copy_words(thread, bounds[0], bounds[1], fd);
+	err = err ? err : copy_words(thread, bounds[2], bounds[3], fd);
+	err = err ? err : read_at(folder, "stat", text, sizeof(text));
 	if (!err && !lseek(fd, 0, SEEK_SET))
 		return fd;
 	close(fd);
 	return err ? err : -EIO;
+}
+
+int opener_read_words(uint32_t pid, struct opener_file *executed)
+{
+	uint32_t thread = proc_living_thread(pid);
+	char path[PROC_SHOWN_MAX];
+	int folder, fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32, pid, thread);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -ESRCH;
+	fd = read_words(folder, thread, executed);
+	close(folder);
+	return fd;
 }
 
 static int check_process(int folder, const struct opener_memory *wanted, struct opener_block *out)
@@ -254,12 +287,10 @@ static int check_process(int folder, const struct opener_memory *wanted, struct 
 
 /* --- the control block -------------------------------------------------------------------- */
 
+/* The folder of a thread. */
 static int open_process(uint32_t pid)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", proc_shown_by(pid));
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return proc_shown_open(pid, "", O_PATH | O_DIRECTORY);
 }
 
 /* 0: unknown. */

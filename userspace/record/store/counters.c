@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* counters.c: the running figures of a recording: losses, system call totals, clocks. */
 #include "counters.h"
-#include "call_written.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,8 +9,9 @@
 
 #include "../../../bpf/config.h"
 #include "../../util/map.h"
+#include "../kernel/session.h"
 #include "../machine/clock.h"
-#include "../kernel/tables.h"
+#include "../machine/group_limits.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -45,6 +45,7 @@ struct counters {
 	uint64_t written[LOSS_MAX];         /* total in the profile */
 	struct map *calls;                  /* struct syscall_key: struct call_written * */
 	struct map *cpus;                   /* process: struct call_cpu *, last written */
+	struct group_limits *limits;
 	uint64_t syscalls;
 	uint64_t unwritten; /* calls of processes that the store does not know (yet) */
 	bool fresh;         /* only write what the profile has nothing of yet */
@@ -64,12 +65,18 @@ int counters_create(struct profile_writer *writer, struct store *store,
 	counters->calls = map_create(sizeof(struct syscall_key));
 	counters->cpus = map_create(sizeof(uint32_t));
 	counters->batch = calloc(1, sizeof(*counters->batch));
-	if (!counters->calls || !counters->cpus || !counters->batch) {
+	if (!counters->calls || !counters->cpus || !counters->batch ||
+	    group_limits_create(&counters->limits)) {
 		counters_free(counters);
 		return -ENOMEM;
 	}
 	*out = counters;
 	return 0;
+}
+
+void counters_follow_limits(struct counters *counters, uint32_t pid)
+{
+	group_limits_follow(counters->limits, pid);
 }
 
 void counters_set_loss(struct counters *counters, enum loss loss, uint64_t count)
@@ -104,7 +111,7 @@ static int put_losses(struct counters *counters, uint64_t now)
 		err = profile_writer_put(counters->writer, &record);
 		counters->written[loss] = count;
 	}
-	return err;
+	return err ? err : group_limits_put(counters->limits, counters->writer, now);
 }
 
 static void *pointer(const uint64_t *place)
@@ -145,14 +152,12 @@ static int put_total(struct counters *counters, uint64_t now, const void *key, c
 
 /*
  * Have the totals of this process stopped growing? The kernel side forgets a process after its last
- * call was counted. If it failed to keep the state of some process, this is unknown.
+ * call was counted. Those of a process that it did not keep, since its user had too many, begin
+ * anew if it goes on: a call that ends just then may be missing.
  */
 static bool is_final(const struct counters *counters, uint32_t process)
 {
-	struct process_state state;
-
-	return !counters->written[LOSS_PROCESS_STATE] &&
-	       table_lookup(counters->session, TABLE_PROCESSES, &process, &state);
+	return !table_has_process(counters->session, process);
 }
 
 /* The same, with one lookup per process where entries of several are mixed. */
@@ -195,7 +200,7 @@ static int put_cpu(struct counters *counters, uint64_t now, const void *key, con
  * -ENOENT if the store does not know the process. */
 struct table {
 	enum session_table table;
-	size_t key_size, value_size;
+	size_t key_size, value_size, owner_at;
 	struct map *written; /* of its entries: pointers */
 	int (*put)(struct counters *counters, uint64_t now, const void *key, const void *value);
 };
@@ -207,6 +212,7 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 {
 	_Alignas(8) char value[sizeof(struct syscall_total)];
 	const uint64_t *place;
+	uint32_t owner;
 	int err;
 
 	if (table_lookup(counters->session, table->table, key, value))
@@ -215,9 +221,8 @@ static int move_entry(struct counters *counters, uint64_t now, const struct tabl
 	if (err)
 		return err;
 	table_forget(counters->session, table->table, key);
-	if (table->table == TABLE_SYSCALLS)
-		table_return_total(counters->session,
-				   ((const struct syscall_total *)(const void *)value)->owner);
+	memcpy(&owner, value + table->owner_at, sizeof(owner));
+	table_return(counters->session, table->table, owner);
 	place = map_get(table->written, key);
 	if (place)
 		free(pointer(place));
@@ -266,10 +271,15 @@ static int put_table(struct counters *counters, uint64_t now, const struct table
 
 static int put_totals(struct counters *counters, uint64_t now)
 {
-	const struct table totals = {TABLE_SYSCALLS, sizeof(struct syscall_key),
-				     sizeof(struct syscall_total), counters->calls, put_total};
-	const struct table cpus = {TABLE_CALL_CPUS, sizeof(uint32_t), sizeof(struct call_cpu),
-				   counters->cpus, put_cpu};
+	const struct table totals = {TABLE_SYSCALLS,
+				     sizeof(struct syscall_key),
+				     sizeof(struct syscall_total),
+				     offsetof(struct syscall_total, owner),
+				     counters->calls,
+				     put_total};
+	const struct table cpus = {TABLE_CALL_CPUS,         sizeof(uint32_t),
+				   sizeof(struct call_cpu), offsetof(struct call_cpu, owner),
+				   counters->cpus,          put_cpu};
 	int err;
 
 	counters->unwritten = 0;
@@ -411,6 +421,76 @@ void counters_free(struct counters *counters)
 		return;
 	map_free_all(counters->calls, free);
 	map_free_all(counters->cpus, free);
+	group_limits_free(counters->limits);
 	free(counters->batch);
 	free(counters);
+}
+
+struct call_written {
+	uint64_t count, errors, total_ns, max_ns, gc_count, gc_ns, waits, wait_ns, wait_max;
+	uint32_t first, buckets; /* kept of the histogram */
+	uint32_t histogram[];
+};
+
+struct call_written *call_written_of(const struct syscall_total *total)
+{
+	uint32_t first = 0, end = SYSCALL_BUCKETS;
+	struct call_written *written;
+
+	while (first < end && !total->histogram[first])
+		first++;
+	while (end > first && !total->histogram[end - 1])
+		end--;
+	written = malloc(sizeof(*written) + (end - first) * sizeof(*written->histogram));
+	if (!written)
+		return NULL;
+	*written = (struct call_written){
+		.count = total->count,
+		.errors = total->errors,
+		.total_ns = total->total_ns,
+		.max_ns = total->max_ns,
+		.gc_count = total->gc_count,
+		.gc_ns = total->gc_ns,
+		.waits = total->waits,
+		.wait_ns = total->wait_ns,
+		.wait_max = total->wait_max,
+		.first = first,
+		.buckets = end - first,
+	};
+	memcpy(written->histogram, total->histogram + first,
+	       written->buckets * sizeof(*written->histogram));
+	return written;
+}
+
+/* The lower bound of the longest duration in the histogram. */
+static uint64_t longest(const struct syscall_total *total)
+{
+	uint32_t end = SYSCALL_BUCKETS;
+
+	while (end && !total->histogram[end - 1])
+		end--;
+	return end ? syscall_bucket_floor(end - 1) : 0;
+}
+
+bool call_written_subtract(const struct call_written *written, struct syscall_total *total)
+{
+	if (!written)
+		return total->count || total->total_ns;
+	/* Calls that have not ended take time in each window. */
+	if (total->count == written->count && total->total_ns == written->total_ns)
+		return false;
+	total->count -= written->count;
+	total->errors -= written->errors;
+	total->total_ns -= written->total_ns;
+	total->gc_count -= written->gc_count;
+	total->gc_ns -= written->gc_ns;
+	total->waits -= written->waits;
+	total->wait_ns -= written->wait_ns;
+	for (uint32_t i = 0; i < written->buckets; i++)
+		total->histogram[written->first + i] -= written->histogram[i];
+	if (total->max_ns <= written->max_ns)
+		total->max_ns = longest(total);
+	if (total->wait_max <= written->wait_max)
+		total->wait_max = 0;
+	return true;
 }

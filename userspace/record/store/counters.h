@@ -3,6 +3,9 @@
 #ifndef GCPROF_COUNTERS_H
 #define GCPROF_COUNTERS_H
 
+#include <stdbool.h>
+
+#include "../../../bpf/events.h"
 #include "../../profile/writer.h"
 #include "../kernel/session.h"
 #include "store.h"
@@ -34,6 +37,9 @@ int counters_put_second(struct counters *counters);
 void counters_watch_calls(struct counters *counters, const struct call_tracing *tracing);
 int counters_put_calls(struct counters *counters);
 
+/* From now on, also writes what the control groups of this process limit. */
+void counters_follow_limits(struct counters *counters, uint32_t pid);
+
 /* The recording is paused, or over, or resumed: the time between, or after it, counts as neither
  * traced nor untraced. */
 void counters_pause(struct counters *counters, uint64_t time);
@@ -57,5 +63,20 @@ uint64_t counters_syscalls(const struct counters *counters);
 
 /* NULL is allowed. */
 void counters_free(struct counters *counters);
+
+/* What a profile has of the totals of a call, to write only what was added since. */
+
+/* Totals, in a fraction of their size: most buckets of a histogram are empty. */
+struct call_written;
+
+/* A copy of the totals, for free(); NULL: no memory. */
+struct call_written *call_written_of(const struct syscall_total *total);
+
+/*
+ * Subtracts what is written (NULL: nothing) from the totals. A longest call or wait (ns) that is
+ * not longer than before is then 0 for waits, and for calls the lower bound of the highest bucket
+ * with new ones. False: there is nothing new.
+ */
+bool call_written_subtract(const struct call_written *written, struct syscall_total *total);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../../profile/losses.h"
+#include "../../profile/codes.h"
 #include "../../util/plural.h"
 #include "../../util/quota.h"
 #include "../../util/version.h"
@@ -95,6 +95,14 @@ int facts_put_loss_kinds(struct profile_writer *writer)
 int facts_put_target(struct profile_writer *writer, const char *target)
 {
 	return put_meta(writer, "attached", target);
+}
+
+int facts_put_children(struct profile_writer *writer, size_t count)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", count);
+	return put_meta(writer, "children", number);
 }
 
 int facts_put_user(struct profile_writer *writer, uint32_t user)

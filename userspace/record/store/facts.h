@@ -18,6 +18,9 @@ int facts_put_loss_kinds(struct profile_writer *writer);
 /* What was attached to, as text. */
 int facts_put_target(struct profile_writer *writer, const char *target);
 
+/* How many processes the recorded ones had started before, which are not recorded. */
+int facts_put_children(struct profile_writer *writer, size_t count);
+
 /* The user of all recorded processes; USER_NONE: of several. */
 int facts_put_user(struct profile_writer *writer, uint32_t user);
 

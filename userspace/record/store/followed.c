@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* followed.c: the samples of runtimes whose outcomes an agent reports. */
-#include "followed.h"
+#include "live_objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../../util/map.h"
+#include "../../util/process_quota.h"
 
 enum key_kind { KEY_PROCESS, KEY_THREAD, KEY_NAME };
 
@@ -23,6 +24,7 @@ struct followed {
 	/* struct followed_key to struct taken *; for a process, to the bytes that its samples stand
 	 * for. */
 	struct map *all;
+	struct process_quota room;
 };
 
 struct followed *followed_create(void)
@@ -32,8 +34,9 @@ struct followed *followed_create(void)
 	if (!followed)
 		return NULL;
 	followed->all = map_create(sizeof(struct followed_key));
-	if (followed->all)
+	if (followed->all && !process_quota_init(&followed->room, FOLLOWED_MAX))
 		return followed;
+	map_free(followed->all);
 	free(followed);
 	return NULL;
 }
@@ -56,6 +59,7 @@ void followed_free(struct followed *followed)
 		return;
 	map_filter(followed->all, drop, NULL);
 	map_free(followed->all);
+	process_quota_free(&followed->room);
 	free(followed);
 }
 
@@ -66,17 +70,22 @@ static uint64_t *bytes_of(const struct followed *followed, uint64_t process)
 	return map_get(followed->all, &key);
 }
 
-static int put(struct followed *followed, const struct followed_key *key, const struct taken *taken)
+/* NULL: no memory, or the user has too many. */
+static uint64_t *room_for(struct followed *followed, const struct followed_key *key, uint32_t user)
 {
 	uint64_t *value = map_get(followed->all, key);
 
-	if (!value && map_count(followed->all) >= FOLLOWED_MAX)
-		return -ENOSPC;
-	if (!value)
+	if (!value && process_quota_take(&followed->room, key->process, user))
 		value = map_put(followed->all, key, NULL);
-	if (value && !*value)
+	return value;
+}
+
+/* `value`: of a key. */
+static int set(uint64_t *value, const struct taken *taken)
+{
+	if (!*value)
 		*value = (uint64_t)(uintptr_t)malloc(sizeof(*taken));
-	if (!value || !*value)
+	if (!*value)
 		return -ENOMEM;
 	*(struct taken *)(uintptr_t)*value = *taken;
 	return 0;
@@ -98,17 +107,19 @@ static bool take(struct followed *followed, const struct followed_key *key, bool
 	return true;
 }
 
-int followed_taken(struct followed *followed, uint64_t process, uint32_t tid, uint64_t sample,
-		   uint64_t bytes)
+int followed_taken(struct followed *followed, uint64_t process, uint32_t user, uint32_t tid,
+		   uint64_t sample, uint64_t bytes)
 {
 	const struct followed_key key = {process, KEY_THREAD, tid};
 	const struct followed_key sum_key = {process, KEY_PROCESS, 0};
-	uint64_t *sum = map_put(followed->all, &sum_key, NULL);
+	uint64_t *sum = room_for(followed, &sum_key, user), *value, born;
 
 	if (!sum)
-		return -ENOMEM;
+		return -ENOSPC;
 	*sum += bytes;
-	return put(followed, &key, &(struct taken){sample, *sum});
+	born = *sum;
+	value = room_for(followed, &key, user);
+	return value ? set(value, &(struct taken){sample, born}) : -ENOSPC;
 }
 
 int followed_name(struct followed *followed, uint64_t process, uint32_t tid, uint64_t name)
@@ -116,8 +127,16 @@ int followed_name(struct followed *followed, uint64_t process, uint32_t tid, uin
 	const struct followed_key thread = {process, KEY_THREAD, tid};
 	const struct followed_key key = {process, KEY_NAME, name};
 	struct taken taken;
+	uint64_t *value;
+	bool is_new;
 
-	return take(followed, &thread, true, &taken) ? put(followed, &key, &taken) : 0;
+	if (!take(followed, &thread, true, &taken))
+		return 0;
+	/* It has the thread's room. */
+	value = map_put(followed->all, &key, &is_new);
+	if (!value || !is_new)
+		process_quota_return(&followed->room, process, 1);
+	return value ? set(value, &taken) : -ENOMEM;
 }
 
 bool followed_find(struct followed *followed, uint64_t process, uint64_t name, bool ends,
@@ -129,12 +148,17 @@ bool followed_find(struct followed *followed, uint64_t process, uint64_t name, b
 
 	if (!take(followed, &key, ends, &taken))
 		return false;
+	if (ends)
+		process_quota_return(&followed->room, process, 1);
 	*out = (struct followed_sample){taken.sample, sum ? *sum - taken.born : 0};
 	return true;
 }
 
 void followed_forget(struct followed *followed, uint64_t process)
 {
+	size_t before = map_count(followed->all);
+
 	if (bytes_of(followed, process))
 		map_filter(followed->all, drop, &process);
+	process_quota_return(&followed->room, process, before - map_count(followed->all));
 }

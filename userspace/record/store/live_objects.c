@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../../util/map.h"
+#include "../../util/process_quota.h"
 
 struct object_key {
 	uint64_t process, address;
@@ -29,6 +30,7 @@ struct heap {
 struct live_objects {
 	struct map *objects; /* struct object_key to struct object * */
 	struct map *heaps;   /* struct heap_key to struct heap * */
+	struct process_quota room;
 };
 
 struct live_objects *live_objects_create(void)
@@ -39,7 +41,8 @@ struct live_objects *live_objects_create(void)
 		return NULL;
 	objects->objects = map_create(sizeof(struct object_key));
 	objects->heaps = map_create(sizeof(struct heap_key));
-	if (objects->objects && objects->heaps)
+	if (objects->objects && objects->heaps &&
+	    !process_quota_init(&objects->room, LIVE_OBJECTS_MAX))
 		return objects;
 	live_objects_free(objects);
 	return NULL;
@@ -51,6 +54,7 @@ void live_objects_free(struct live_objects *objects)
 		return;
 	map_free_all(objects->objects, free);
 	map_free_all(objects->heaps, free);
+	process_quota_free(&objects->room);
 	free(objects);
 }
 
@@ -64,7 +68,7 @@ static struct heap *find_heap(const struct live_objects *objects, uint64_t proce
 }
 
 /* Heaps are addresses that the program reports, so their number is bounded as well. */
-static int add_heap(struct live_objects *objects, uint64_t process, uint64_t number,
+static int add_heap(struct live_objects *objects, uint64_t process, uint32_t user, uint64_t number,
 		    struct heap **out)
 {
 	const struct heap_key key = {process, number};
@@ -73,12 +77,13 @@ static int add_heap(struct live_objects *objects, uint64_t process, uint64_t num
 	*out = find_heap(objects, process, number);
 	if (*out)
 		return 0;
-	if (map_count(objects->heaps) >= LIVE_OBJECTS_MAX)
+	if (!process_quota_take(&objects->room, process, user))
 		return -ENOSPC;
 	*out = calloc(1, sizeof(**out));
 	value = *out ? map_put(objects->heaps, &key, NULL) : NULL;
 	if (!value) {
 		free(*out);
+		process_quota_return(&objects->room, process, 1);
 		return -ENOMEM;
 	}
 	*value = (uint64_t)(uintptr_t)*out;
@@ -104,20 +109,19 @@ static void be_old(struct object *object)
 	object->before = NULL;
 }
 
-int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t address,
-		     const struct live_object *added)
+int live_objects_add(struct live_objects *objects, uint64_t process, uint32_t user,
+		     uint64_t address, const struct live_object *added)
 {
 	const struct object_key key = {process, address};
 	uint64_t *value = map_get(objects->objects, &key);
 	struct object *object;
 	struct heap *heap;
-	int err;
+	int err = add_heap(objects, process, user, added->heap, &heap);
 
-	if (!value && map_count(objects->objects) >= LIVE_OBJECTS_MAX)
-		return -ENOSPC;
-	err = add_heap(objects, process, added->heap, &heap);
 	if (err)
 		return err;
+	if (!value && !process_quota_take(&objects->room, process, user))
+		return -ENOSPC;
 	if (!value)
 		value = map_put(objects->objects, &key, NULL);
 	if (value && !*value)
@@ -151,6 +155,7 @@ bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t 
 	}
 	free(object);
 	map_remove(objects->objects, &key);
+	process_quota_return(&objects->room, process, 1);
 	return object != NULL;
 }
 
@@ -225,9 +230,13 @@ static bool heap_stays(void *context, const void *key, uint64_t *value)
 /* Those that end take no other's place in a list of young ones: they end with their heap. */
 static void finish(struct live_objects *objects, struct end *end)
 {
+	size_t before = map_count(objects->heaps) + map_count(objects->objects);
+
 	map_filter(objects->heaps, heap_stays, end);
 	if (end->found)
 		map_filter(objects->objects, object_stays, end);
+	process_quota_return(&objects->room, end->process,
+			     before - map_count(objects->heaps) - map_count(objects->objects));
 }
 
 void live_objects_heap_end(struct live_objects *objects, uint64_t process, uint64_t heap,

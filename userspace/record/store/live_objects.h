@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* live_objects.h: sampled objects whose runtime reports their end by address. */
-/* Bounded: at LIVE_OBJECTS_MAX objects or heaps, new ones are ignored. Not thread-safe. */
+/* live_objects.h: sampled objects whose end is reported by address, or by an agent's name. */
+/* Bounded: there are LIVE_OBJECTS_MAX objects and heaps, of which no user has more than a share
+ * (util/quota.h); others are ignored. Not thread-safe. */
 #ifndef GCPROF_LIVE_OBJECTS_H
 #define GCPROF_LIVE_OBJECTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LIVE_OBJECTS_MAX (1u << 17)
+#define LIVE_OBJECTS_MAX (3u << 16)
 
 struct live_objects;
 
@@ -22,10 +23,10 @@ struct live_object {
 struct live_objects *live_objects_create(void);       /* NULL: no memory */
 void live_objects_free(struct live_objects *objects); /* NULL is allowed */
 
-/* An object was sampled, with the first three fields of *added; an earlier one at its address must
- * have ended. -ENOMEM; -ENOSPC: it is ignored. */
-int live_objects_add(struct live_objects *objects, uint64_t process, uint64_t address,
-		     const struct live_object *added);
+/* An object of a process of `user` was sampled, with the first three fields of *added; an earlier
+ * one at its address must have ended. -ENOMEM; -ENOSPC: it is ignored. */
+int live_objects_add(struct live_objects *objects, uint64_t process, uint32_t user,
+		     uint64_t address, const struct live_object *added);
 
 /* An object was freed. False: it was not sampled. */
 bool live_objects_take(struct live_objects *objects, uint64_t process, uint64_t address,
@@ -44,5 +45,38 @@ void live_objects_heap_end(struct live_objects *objects, uint64_t process, uint6
 
 /* The process ended, or executed another program. */
 void live_objects_forget(struct live_objects *objects, uint64_t process);
+
+/*
+ * An agent names the last sample of a thread, and later reports its outcomes under that name.
+ * Bounded: there are FOLLOWED_MAX threads and samples together, of which no user has more than a
+ * share; others are ignored. Not thread-safe.
+ */
+
+#define FOLLOWED_MAX (3u << 17)
+
+struct followed;
+
+struct followed_sample {
+	uint64_t sample; /* id */
+	uint64_t age;    /* bytes that the process allocated since, by its samples */
+};
+
+struct followed *followed_create(void);        /* NULL: no memory */
+void followed_free(struct followed *followed); /* NULL is allowed */
+
+/* The runtime of a thread in a process of `user` took this sample, which stands for `bytes`.
+ * -ENOMEM, -ENOSPC. */
+int followed_taken(struct followed *followed, uint64_t process, uint32_t user, uint32_t tid,
+		   uint64_t sample, uint64_t bytes);
+
+/* An agent names the thread's last sample; ignored if that has a name already. -ENOMEM, -ENOSPC. */
+int followed_name(struct followed *followed, uint64_t process, uint32_t tid, uint64_t name);
+
+/* Finds a sample by name, for the last time if it `ends`. False: there is none. */
+bool followed_find(struct followed *followed, uint64_t process, uint64_t name, bool ends,
+		   struct followed_sample *out);
+
+/* The process ended, or executed another program. */
+void followed_forget(struct followed *followed, uint64_t process);
 
 #endif

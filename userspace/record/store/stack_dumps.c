@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* stack_dumps.c: has a reader unwind stack dumps, with the files that were mapped. */
-#include "stack_dumps.h"
+#include "stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../world/files.h"
-#include "../../reader/dumps.h"
+#include "../../reader/reader.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
+#include "../world/files.h"
 
 #define CPU_NS  UINT64_C(500000000) /* for one stack */
 #define WALL_NS UINT64_C(2000000000)

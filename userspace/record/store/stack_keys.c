@@ -6,7 +6,7 @@
  * is dropped with all keys not used since. Memory thus does not grow with the number of processes
  * over time. The tables use open addressing, because every sample makes a lookup.
  */
-#include "stack_keys.h"
+#include "stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #include <sys/random.h>
 
 #include "../machine/clock.h"
-#include "stack_dumps.h"
 #include "stacks.h"
 #include "../../runtimes/runtime.h"
 #include "../../../bpf/frame_place.h"

@@ -37,10 +37,11 @@ static int number_object(struct store *store, const struct incoming *in, uint64_
 			  : ++store->samples;
 	object.sample = *sample;
 	if (event->address)
-		err = live_objects_add(store->live, in->process->id, event->address, &object);
+		err = live_objects_add(store->live, in->process->id, in->process->user,
+				       event->address, &object);
 	else if (!event->sample)
-		err = followed_taken(store->followed, in->process->id, in->header->tid, *sample,
-				     bytes_meant(event));
+		err = followed_taken(store->followed, in->process->id, in->process->user,
+				     in->header->tid, *sample, bytes_meant(event));
 	else
 		return 0;
 	if (err != -ENOSPC)

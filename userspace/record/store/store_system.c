@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "../../../bpf/syscall_args.h"
+#include "../kernel/session.h"
 #include "../opener/code_owner.h"
-#include "../kernel/own_code.h"
 #include "../world/ahead.h"
 #include "store_events.h"
 
@@ -163,7 +163,7 @@ int store_fork(struct store *store, const struct incoming *in)
 	struct process *child;
 	int err;
 
-	if (!event->child_process || (event->kind != FORK_THREAD && event->kind != FORK_PROCESS))
+	if (!event->child_process || event->kind < FORK_THREAD || event->kind > FORK_SHARING)
 		return -EBADMSG;
 	if ((event->child_process == in->header->process) != (event->kind == FORK_THREAD))
 		return -EBADMSG;

@@ -4,7 +4,7 @@
  * The recorder does not parse reports: it appends them to a file in memory, which the reader gets
  * with the requested frames.
  */
-#include "bytecodes.h"
+#include "frame_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* code_owners.c: what /proc says about processes that generate code, read while they run. */
-#include "code_owners.h"
+#include "frame_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

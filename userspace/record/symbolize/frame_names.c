@@ -17,9 +17,7 @@
 #include "frame_names.h"
 #include "../world/files.h"
 #include "../opener/opener.h"
-#include "bytecodes.h"
-#include "code_owners.h"
-#include "java_names.h"
+#include "frame_parts.h"
 #include "symbolizer.h"
 #include "../../profile/intern.h"
 #include "../../util/buffer.h"
@@ -109,6 +107,7 @@ static int write_type(struct frame_names *names, const struct symbol_frame *fram
 	record.type.process = frame->process;
 	record.type.type = frame->frame;
 	record.type.name = frame_names_put_text(names, symbol->name);
+	record.type.plain = symbol->line;
 	return profile_writer_put(names->writer, &record);
 }
 
@@ -204,7 +203,7 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 	if (err)
 		return err;
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? 0 : symbolizer_add_dump(names->symbolizer, process, fd);
+	return fd < 0 ? 0 : symbolizer_add_dump(names->symbolizer, process, owner->user, fd);
 }
 
 /* Frames of a process whose perf map is being opened. */

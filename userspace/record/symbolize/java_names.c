@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* java_names.c: requests the names of Java frames as soon as they are found, and keeps them. */
-#include "java_names.h"
+#include "frame_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,6 +19,7 @@
 #include "../../util/buffer.h"
 #include "../../util/log.h"
 #include "../../util/map.h"
+#include "../../util/process_quota.h"
 #include "../../util/turns.h"
 
 #define CODE_MAX 256 /* processes whose jitdump files are kept open */
@@ -64,7 +65,8 @@ struct symbolizer {
 	struct map *subjects; /* by key */
 	struct map *bad;      /* files on which a reader failed */
 	struct map *unread;   /* files that are missing or were replaced */
-	size_t failures, n_unread, n_dumps;
+	size_t failures, n_unread;
+	struct process_quota dumps;    /* processes that have some */
 	uint64_t spent[SYMBOL_SPACES]; /* CPU time of readers; ns */
 	struct names_left left;        /* temporary */
 };
@@ -124,7 +126,8 @@ static void symbolizer_drop(struct symbolizer *symbolizer, struct subject *subje
 			close_all(subject);
 		return;
 	}
-	symbolizer->n_dumps -= subject->n_dumps > 0;
+	if (subject->n_dumps)
+		process_quota_return(&symbolizer->dumps, subject->key.owner, 1);
 	map_remove(symbolizer->subjects, &subject->key);
 	subject_free(subject);
 }
@@ -159,7 +162,7 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 		      struct symbolizer **out)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
-	int err = 0;
+	int err;
 
 	if (!symbolizer)
 		return -ENOMEM;
@@ -169,6 +172,7 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 	symbolizer->subjects = map_create(2 * sizeof(uint64_t));
 	symbolizer->bad = map_create(sizeof(uint64_t));
 	symbolizer->unread = map_create(sizeof(uint64_t));
+	err = process_quota_init(&symbolizer->dumps, CODE_MAX);
 	if (!symbolizer->subjects || !symbolizer->bad || !symbolizer->unread)
 		err = -ENOMEM;
 	for (int i = 0; i < LANES && !err; i++)
@@ -193,6 +197,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	map_free_all(symbolizer->subjects, subject_free);
 	map_free(symbolizer->bad);
 	map_free(symbolizer->unread);
+	process_quota_free(&symbolizer->dumps);
 	free(symbolizer);
 }
 
@@ -250,16 +255,15 @@ int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
 	return 0;
 }
 
-int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd)
+int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, uint32_t user, int fd)
 {
 	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_GENERATED, process);
 
 	if (!subject || subject->n_dumps == NAMES_DUMPS_MAX ||
-	    (!subject->n_dumps && symbolizer->n_dumps == CODE_MAX)) {
+	    (!subject->n_dumps && !process_quota_take(&symbolizer->dumps, process, user))) {
 		close(fd);
 		return subject ? 0 : -ENOMEM;
 	}
-	symbolizer->n_dumps += !subject->n_dumps;
 	subject->dumps[subject->n_dumps++] = fd;
 	subject->stays = true;
 	return 0;

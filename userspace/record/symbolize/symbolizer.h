@@ -73,8 +73,8 @@ int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *fra
 /* The current perf map of a process, for the requested frames. Takes over `fd`. */
 int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd);
 
-/* A jitdump file of a process. Takes over `fd`. */
-int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, int fd);
+/* A jitdump file of a process of `user`; ignored if that user has too many. Takes over `fd`. */
+int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, uint32_t user, int fd);
 
 /* A Java virtual machine, whose frames may be requested from now on (SYMBOL_JAVA). */
 struct symbol_java {

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "java_attach.h"
-#include "../machine/user_task.h"
-#include "../../reader/allocators.h"
+#include "../../reader/facts.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/path_base.h"
+#include "../machine/user_task.h"
+#include "java_attach.h"
 
 #define LINKER "ld-linux-x86-64.so.2" /* of the C library that the agents are built for */
 

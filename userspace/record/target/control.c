@@ -13,6 +13,7 @@
 #include "control.h"
 #include "../opener/undo.h"
 #include "../../util/log.h"
+#include "../../util/quota.h"
 #include "../../../gc/provider/frame.h"
 
 enum { BLOCKS_MAX = 3000 }; /* fits into the opener's queue */
@@ -25,6 +26,7 @@ struct block {
 	struct block *next;
 	struct control *control;
 	struct event_mmap mapping;
+	uint32_t user;              /* who pays for it */
 	struct opener_memory order; /* its location, and the pending request */
 	undo_slot undo;             /* removes our row if we die */
 	bool busy;                  /* a request is pending */
@@ -41,7 +43,7 @@ struct control {
 	struct opener *opener;
 	struct control_options options;
 	struct block *blocks;
-	size_t count;
+	struct quota shares;
 	bool paused;
 	control_joined *visitor;
 	void *context;
@@ -55,6 +57,7 @@ int control_create(struct opener *opener, const struct control_options *options,
 		return -ENOMEM;
 	(*out)->opener = opener;
 	(*out)->options = *options;
+	(*out)->shares.most = BLOCKS_MAX;
 	return 0;
 }
 
@@ -140,12 +143,18 @@ static void block_done(void *context, const struct opener_result *result)
 }
 
 static struct block *block_add(struct control *control, const struct event_mmap *mapping,
-			       uint64_t address)
+			       uint64_t address, uint32_t user)
 {
-	struct block *block = control->count < BLOCKS_MAX ? calloc(1, sizeof(*block)) : NULL;
+	struct block *block;
 
-	if (!block)
+	if (!quota_take(&control->shares, user, 1))
 		return NULL;
+	block = calloc(1, sizeof(*block));
+	if (!block) {
+		quota_return(&control->shares, user, 1);
+		return NULL;
+	}
+	block->user = user;
 	block->control = control;
 	block->mapping = *mapping;
 	block->order = (struct opener_memory){
@@ -156,7 +165,6 @@ static struct block *block_add(struct control *control, const struct event_mmap 
 	};
 	block->next = control->blocks;
 	control->blocks = block;
-	control->count++;
 	return block;
 }
 
@@ -165,7 +173,7 @@ static void block_free(struct control *control, struct block **at)
 	struct block *block = *at;
 
 	*at = block->next;
-	control->count--;
+	quota_return(&control->shares, block->user, 1);
 	opener_cancel(control->opener, block);
 	undo_put(opener_undo_list(control->opener), &block->undo, NULL);
 	free(block);
@@ -173,7 +181,8 @@ static void block_free(struct control *control, struct block **at)
 
 /* --- programs ----------------------------------------------------------------------------- */
 
-int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address)
+int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address,
+		   uint32_t user)
 {
 	struct block *block;
 
@@ -190,7 +199,7 @@ int control_mapped(struct control *control, const struct event_mmap *event, uint
 		else
 			at = &(*at)->next;
 	}
-	block = block_add(control, event, address);
+	block = block_add(control, event, address, user);
 	if (!block)
 		return -ENOMEM;
 	if (control->options.forbidden) {
@@ -214,7 +223,7 @@ int control_forked(struct control *control, const struct process *child)
 
 		if (block->mapping.header.process != child->parent)
 			continue;
-		own = block_add(control, &block->mapping, block->order.address);
+		own = block_add(control, &block->mapping, block->order.address, child->user);
 		if (!own) {
 			err = -ENOMEM;
 			continue;
@@ -266,7 +275,7 @@ size_t control_ceiling(struct control *control, uint64_t ceiling)
 {
 	control->options.ceiling = ceiling;
 	blocks_step(control);
-	return control->count;
+	return control->shares.used;
 }
 
 void control_pause(struct control *control, bool on)
@@ -306,5 +315,6 @@ void control_free(struct control *control)
 			control->blocks->undo = 0;
 		block_free(control, &control->blocks);
 	}
+	quota_free(&control->shares);
 	free(control);
 }

@@ -42,11 +42,12 @@ int control_create(struct opener *opener, const struct control_options *options,
 void control_set_visitor(struct control *control, control_joined *joined, void *context);
 
 /*
- * A process mapped a file, which is attached, with a control block at `address`. 1: the visitor
- * will be called, unless the process ends; 2: it was called, since nothing may be written; 0: it
- * was called before. -ENOMEM.
+ * A process of `user` mapped a file, which is attached, with a control block at `address`. 1: the
+ * visitor will be called, unless the process ends; 2: it was called, since nothing may be written;
+ * 0: it was called before. -ENOMEM.
  */
-int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address);
+int control_mapped(struct control *control, const struct event_mmap *event, uint64_t address,
+		   uint32_t user);
 
 /* The child of a fork has its parent's rows. -ENOMEM. */
 int control_forked(struct control *control, const struct process *child);

@@ -7,10 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../machine/clock.h"
-#include "../../reader/heap_profile.h"
+#include "../../reader/reader.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
+#include "../../util/quota.h"
+#include "../machine/clock.h"
 
 #define PROCESSES_MAX 256 /* whose memory is kept open */
 #define CPU_NS        UINT64_C(1000000000)
@@ -26,6 +27,7 @@ struct space {
 	uint32_t n_own;
 	uint64_t moved;  /* load bias of its file */
 	int memory;      /* socket, for its current program; -1: not open (yet), or given up */
+	uint32_t payer;  /* the process's user */
 	uid_t user;      /* who started it */
 	bool is_opening; /* a request is pending */
 	bool is_due;
@@ -37,7 +39,10 @@ struct heap_profiles {
 	heap_profiles_emit *emit;
 	void *context;
 	struct space *spaces, *asked; /* asked: waiting for its answer, or NULL */
-	size_t count;
+	struct quota shares;
+	struct quota served; /* the time that reading took, us */
+	uint64_t asked_at;   /* ns */
+	uint32_t asked_for;  /* who pays for it, also if the process ends meanwhile */
 };
 
 int heap_profiles_create(struct opener *opener, heap_profiles_emit *emit, void *context,
@@ -50,6 +55,7 @@ int heap_profiles_create(struct opener *opener, heap_profiles_emit *emit, void *
 		return -ENOMEM;
 	}
 	profiles->opener = opener;
+	profiles->shares.most = PROCESSES_MAX;
 	profiles->emit = emit;
 	profiles->context = context;
 	*out = profiles;
@@ -65,7 +71,7 @@ static void space_free(struct space *space)
 		profiles->asked = NULL;
 	if (space->memory >= 0)
 		close(space->memory);
-	profiles->count--;
+	quota_return(&profiles->shares, space->payer, 1);
 	free(space);
 }
 
@@ -80,6 +86,8 @@ void heap_profiles_free(struct heap_profiles *profiles)
 		space_free(space);
 	}
 	worker_free(profiles->worker);
+	quota_free(&profiles->shares);
+	quota_free(&profiles->served);
 	free(profiles);
 }
 
@@ -111,7 +119,7 @@ static void memory_opened(void *context, const struct opener_result *result)
 }
 
 int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file,
-			 const struct event_mmap *event, bool ran)
+			 const struct event_mmap *event, const struct process *process)
 {
 	const struct opener_space memory = {.pid = event->header.tid,
 					    .mapping = opener_mapping_of(event)};
@@ -119,7 +127,7 @@ int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file
 	struct heap_request wanted;
 	struct space *space;
 
-	if (!facts->heap_list || !facts->heap_rate || profiles->count == PROCESSES_MAX ||
+	if (!facts->heap_list || !facts->heap_rate ||
 	    !facts_locate(&file->facts, event->address, event->offset, facts->heap_list,
 			  &wanted.list) ||
 	    !facts_locate(&file->facts, event->address, event->offset, facts->heap_rate,
@@ -127,20 +135,24 @@ int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file
 		return 0;
 	/* The mapping belongs to a program that the process executed later. */
 	heap_profiles_forget(profiles, event->header.process);
+	if (!quota_take(&profiles->shares, process->user, 1))
+		return 0;
 	space = calloc(1, sizeof(*space));
-	if (!space)
+	if (!space) {
+		quota_return(&profiles->shares, process->user, 1);
 		return -ENOMEM;
+	}
 	*space = (struct space){.next = profiles->spaces,
 				.profiles = profiles,
+				.payer = process->user,
 				.header = event->header,
 				.wanted = wanted,
 				.n_own = facts->n_own,
 				.moved = wanted.list - facts->heap_list,
 				.memory = -1,
-				.is_due = ran};
+				.is_due = event->header.time <= process->begin};
 	memcpy(space->own, facts->own, sizeof(space->own));
 	profiles->spaces = space;
-	profiles->count++;
 	space->is_opening = !opener_space(profiles->opener, &memory, memory_opened, space);
 	return 0;
 }
@@ -190,12 +202,14 @@ static void emit_place(void *context, const struct heap_place *place, const uint
 static void take_answer(struct heap_profiles *profiles, const struct worker_answer *answer)
 {
 	struct space *space = profiles->asked;
+	uint64_t now = clock_now();
 	int err = answer->err;
 
 	profiles->asked = NULL;
+	quota_add(&profiles->served, profiles->asked_for, (now - profiles->asked_at) / 1000);
 	if (!space)
 		return;
-	space->header.time = clock_now();
+	space->header.time = now;
 	if (!err)
 		err = heap_take(answer->data, answer->size, emit_place, space);
 	if (err && err != -ESRCH)
@@ -226,21 +240,36 @@ static void heap_profiles_ask(struct heap_profiles *profiles, struct space *spac
 
 	space->is_due = false;
 	worker_serve(profiles->worker, space->user);
+	profiles->asked_at = clock_now();
+	profiles->asked_for = space->payer;
 	if (!worker_start(profiles->worker, &order))
 		profiles->asked = space;
+}
+
+/* The next to read: of the user for whom reading took least so far. NULL: none is due. */
+static struct space *next_space(const struct heap_profiles *profiles)
+{
+	struct space *next = NULL;
+
+	for (struct space *space = profiles->spaces; space; space = space->next)
+		if (space->is_due && space->memory >= 0 &&
+		    (!next || quota_used(&profiles->served, space->payer) <
+				      quota_used(&profiles->served, next->payer)))
+			next = space;
+	return next;
 }
 
 void heap_profiles_turn(struct heap_profiles *profiles)
 {
 	struct worker_answer answer;
+	struct space *next;
 
 	if (worker_is_busy(profiles->worker) &&
 	    worker_poll(profiles->worker, &answer) == WORKER_ANSWERED)
 		take_answer(profiles, &answer);
-	for (struct space *space = profiles->spaces; space && !worker_is_busy(profiles->worker);
-	     space = space->next)
-		if (space->is_due && space->memory >= 0)
-			heap_profiles_ask(profiles, space);
+	next = worker_is_busy(profiles->worker) ? NULL : next_space(profiles);
+	if (next)
+		heap_profiles_ask(profiles, next);
 }
 
 static bool is_done(const struct heap_profiles *profiles)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../world/files.h"
+#include "../world/processes.h"
 #include "../opener/opener.h"
 #include "../../../bpf/events.h"
 
@@ -24,9 +25,9 @@ int heap_profiles_create(struct opener *opener, heap_profiles_emit *emit, void *
 			 struct heap_profiles **out);
 void heap_profiles_free(struct heap_profiles *profiles); /* NULL is allowed */
 
-/* A process mapped a file; `ran`: before the recording began. -ENOMEM. */
+/* The process mapped a file. Nothing is read if its user has too many such processes. -ENOMEM. */
 int heap_profiles_mapped(struct heap_profiles *profiles, const struct file *file,
-			 const struct event_mmap *event, bool ran);
+			 const struct event_mmap *event, const struct process *process);
 
 /* The process has ended. */
 void heap_profiles_forget(struct heap_profiles *profiles, uint32_t process);

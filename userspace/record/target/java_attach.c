@@ -235,7 +235,7 @@ static int attach(const struct user_input *input, char *why, size_t size)
 	return err ? err : fd;
 }
 
-const struct user_task java_attach_task = {"java", attach};
+const struct user_task java_attach_task = {"attach", attach};
 
 /* Finds the process's user. */
 static int find_owner(pid_t pid, struct invoker *out)

@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../machine/clock.h"
-#include "../../reader/name_table.h"
+#include "../../../gc/provider/frame.h"
+#include "../../reader/reader.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"
-#include "../../../gc/provider/frame.h"
+#include "../../util/quota.h"
+#include "../machine/clock.h"
 
 #define OPEN_MAX 16 /* processes whose memory is open */
 #define CPU_NS   UINT64_C(2000000000)
@@ -25,10 +26,11 @@ struct table {
 	struct event_header header;  /* of the mapping */
 	struct opener_space process; /* the process, with that mapping */
 	struct table_request wanted;
-	int memory;   /* socket, for the program that maps the file; -1: not open yet */
-	uid_t user;   /* who started it */
-	bool started; /* a request to open it was sent */
-	bool over;    /* the table was read, or cannot be */
+	uint32_t payer; /* the process's user */
+	int memory;     /* socket, for the program that maps the file; -1: not open yet */
+	uid_t user;     /* who started it */
+	bool started;   /* a request to open it was sent */
+	bool over;      /* the table was read, or cannot be */
 };
 
 struct name_tables {
@@ -38,7 +40,9 @@ struct name_tables {
 	void *context;
 	struct table *first, **last; /* in order of mapping */
 	struct table *asked;         /* waiting for its answer, or NULL */
-	size_t n_open;
+	uint64_t asked_at;           /* ns */
+	struct quota open;           /* whose processes' memory is open */
+	struct quota served;         /* the time that reading took, us */
 	uint64_t unread;
 };
 
@@ -55,19 +59,21 @@ int name_tables_create(struct opener *opener, name_tables_emit *emit, void *cont
 	tables->emit = emit;
 	tables->context = context;
 	tables->last = &tables->first;
+	tables->open.most = OPEN_MAX;
 	*out = tables;
 	return 0;
 }
 
-static void remove_first(struct name_tables *tables)
+static void table_remove(struct name_tables *tables, struct table **at)
 {
-	struct table *table = tables->first;
+	struct table *table = *at;
 
-	tables->first = table->next;
-	if (!tables->first)
-		tables->last = &tables->first;
+	*at = table->next;
+	if (!*at)
+		tables->last = at;
 	opener_cancel(tables->opener, table);
-	tables->n_open -= table->started;
+	if (table->started)
+		quota_return(&tables->open, table->payer, 1);
 	if (table->memory >= 0)
 		close(table->memory);
 	free(table);
@@ -78,13 +84,15 @@ void name_tables_free(struct name_tables *tables)
 	if (!tables)
 		return;
 	while (tables->first)
-		remove_first(tables);
+		table_remove(tables, &tables->first);
+	quota_free(&tables->open);
+	quota_free(&tables->served);
 	worker_free(tables->worker);
 	free(tables);
 }
 
 int name_tables_add(struct name_tables *tables, const struct event_mmap *mapping, uint64_t address,
-		    uint8_t provider)
+		    uint8_t provider, uint32_t user)
 {
 	struct table *table = malloc(sizeof(*table));
 
@@ -95,6 +103,7 @@ int name_tables_add(struct name_tables *tables, const struct event_mmap *mapping
 		.header = mapping->header,
 		.process = {.pid = mapping->header.tid, .mapping = opener_mapping_of(mapping)},
 		.wanted = {address},
+		.payer = user,
 		.memory = -1,
 	};
 	table->header.provider = provider;
@@ -182,11 +191,11 @@ static void open_memory(struct name_tables *tables, struct table *table)
 {
 	int err;
 
-	if (table->started || tables->n_open == OPEN_MAX)
+	if (table->started || !quota_allow(&tables->open, table->payer, 1) ||
+	    quota_add(&tables->open, table->payer, 1))
 		return;
 	err = opener_space(tables->opener, &table->process, memory_opened, table);
 	table->started = true;
-	tables->n_open++;
 	if (err)
 		end(table, err);
 }
@@ -211,6 +220,7 @@ static void name_tables_ask(struct name_tables *tables, struct table *table)
 		end(table, err);
 	else
 		tables->asked = table;
+	tables->asked_at = clock_now();
 }
 
 static void take_answer(struct name_tables *tables)
@@ -224,18 +234,39 @@ static void take_answer(struct name_tables *tables)
 	if (!err)
 		err = table_take(answer.data, answer.size, emit_name, tables->asked);
 	end(tables->asked, err);
+	quota_add(&tables->served, tables->asked->payer, (clock_now() - tables->asked_at) / 1000);
 	tables->asked = NULL;
+}
+
+/* The next to read: of the user for whom reading took least so far. NULL: none is open. */
+static struct table *next_table(const struct name_tables *tables)
+{
+	struct table *next = NULL;
+
+	for (struct table *table = tables->first; table; table = table->next)
+		if (!table->over && table->memory >= 0 &&
+		    (!next || quota_used(&tables->served, table->payer) <
+				      quota_used(&tables->served, next->payer)))
+			next = table;
+	return next;
 }
 
 void name_tables_turn(struct name_tables *tables)
 {
+	struct table **at = &tables->first, *next;
+
 	take_answer(tables);
-	while (tables->first && tables->first->over)
-		remove_first(tables);
-	for (struct table *table = tables->first; table; table = table->next)
-		open_memory(tables, table);
-	if (tables->first && tables->first->memory >= 0 && !tables->asked)
-		name_tables_ask(tables, tables->first);
+	while (*at) {
+		if ((*at)->over) {
+			table_remove(tables, at);
+			continue;
+		}
+		open_memory(tables, *at);
+		at = &(*at)->next;
+	}
+	next = tables->asked ? NULL : next_table(tables);
+	if (next)
+		name_tables_ask(tables, next);
 }
 
 uint64_t name_tables_pending(const struct name_tables *tables)

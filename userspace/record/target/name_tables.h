@@ -22,10 +22,10 @@ int name_tables_create(struct opener *opener, name_tables_emit *emit, void *cont
 		       struct name_tables **out);
 void name_tables_free(struct name_tables *tables); /* NULL is allowed */
 
-/* A process mapped a file, which is attached, with a control block at `address`; `provider` is the
- * file's number in events. -ENOMEM. */
+/* A process of `user` mapped a file, which is attached, with a control block at `address`;
+ * `provider` is the file's number in events. -ENOMEM. */
 int name_tables_add(struct name_tables *tables, const struct event_mmap *mapping, uint64_t address,
-		    uint8_t provider);
+		    uint8_t provider, uint32_t user);
 
 /* Sends requests and takes answers. */
 void name_tables_turn(struct name_tables *tables);

@@ -19,6 +19,8 @@
 #include "../world/snapshot.h"
 #include "../../runtimes/runtime.h"
 #include "../../util/log.h"
+#include "../../util/period_mark.h"
+#include "../../util/quota.h"
 
 enum { VARIABLES_MAX = 2000 }; /* fits into the opener's queue */
 
@@ -44,6 +46,7 @@ struct variable {
 	struct switches *switches;
 	const struct runtime_write *write;
 	const struct runtime *runtime;
+	uint32_t user; /* who pays for it */
 	struct opener_memory order;
 	uint64_t again;    /* time of the next check, ns; 0: none */
 	unsigned tries;    /* since it was mapped */
@@ -64,7 +67,7 @@ struct variable {
 struct switches {
 	struct opener *opener;
 	struct variable *variables;
-	size_t count;
+	struct quota shares;
 	struct switches_options options;
 	uint64_t sweep; /* when ended processes are dropped next, ns */
 	bool warned;
@@ -78,6 +81,7 @@ int switches_create(struct opener *opener, const struct switches_options *option
 		return -ENOMEM;
 	(*out)->opener = opener;
 	(*out)->options = *options;
+	(*out)->shares.most = VARIABLES_MAX;
 	return 0;
 }
 
@@ -239,22 +243,25 @@ static void variable_leave(struct variable *variable)
 	variable_send(variable, variable->own, variable->write->expected);
 }
 
-/* The variable at this address of the process, created if new. NULL: too many. */
-static struct variable *variable_get(struct switches *switches, uint32_t pid, uint64_t address)
+/* The variable at this address of the process, created if new. NULL: its user has too many. */
+static struct variable *variable_get(struct switches *switches, uint32_t pid, uint64_t address,
+				     uint32_t user)
 {
 	struct variable *variable = switches->variables;
 
 	while (variable && (variable->order.pid != pid || variable->order.address != address))
 		variable = variable->next;
-	if (variable || switches->count == VARIABLES_MAX)
+	if (variable || !quota_take(&switches->shares, user, 1))
 		return variable;
 	variable = calloc(1, sizeof(*variable));
-	if (!variable)
+	if (!variable) {
+		quota_return(&switches->shares, user, 1);
 		return NULL;
+	}
+	variable->user = user;
 	variable->switches = switches;
 	variable->next = switches->variables;
 	switches->variables = variable;
-	switches->count++;
 	return variable;
 }
 
@@ -304,7 +311,7 @@ static uint64_t own_value(const struct variable *variable)
 
 /* Variable `i` of the process's file; NULL: it has none, or a request is pending. */
 static struct variable *variable_of(struct switches *switches, const struct file *file,
-				    const struct event_mmap *event, size_t i)
+				    const struct event_mmap *event, uint32_t user, size_t i)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
 	struct variable *variable;
@@ -314,7 +321,7 @@ static struct variable *variable_of(struct switches *switches, const struct file
 	    !facts_locate(&file->facts, event->address, event->offset,
 			  file->facts.runtime.writes[i], &address))
 		return NULL;
-	variable = variable_get(switches, event->header.tid, address);
+	variable = variable_get(switches, event->header.tid, address, user);
 	if (!variable || variable->busy)
 		return NULL;
 	variable->runtime = runtime;
@@ -340,13 +347,13 @@ static size_t writes_of(const struct file *file)
 
 /* Writes those of the program's variables that are written at this moment. */
 static void set_all(struct switches *switches, const struct file *file,
-		    const struct event_mmap *event, enum write_when when)
+		    const struct event_mmap *event, uint32_t user, enum write_when when)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
 
 	for (size_t i = 0; i < writes_of(file); i++) {
 		struct variable *variable = runtime->writes[i].when == when
-						    ? variable_of(switches, file, event, i)
+						    ? variable_of(switches, file, event, user, i)
 						    : NULL;
 
 		if (variable)
@@ -355,20 +362,20 @@ static void set_all(struct switches *switches, const struct file *file,
 }
 
 void switches_mapping(struct switches *switches, const struct file *file,
-		      const struct event_mmap *event)
+		      const struct event_mmap *event, uint32_t user)
 {
 	if (switches_write(switches))
-		set_all(switches, file, event, WRITE_AT_MAP);
+		set_all(switches, file, event, user, WRITE_AT_MAP);
 }
 
 void switches_mapped(struct switches *switches, const struct file *file,
-		     const struct event_mmap *event)
+		     const struct event_mmap *event, uint32_t user)
 {
 	const struct runtime *runtime = runtime_get(file->facts.runtime.runtime);
 
 	for (size_t i = 0; i < writes_of(file); i++) {
 		struct variable *variable = runtime->writes[i].when != WRITE_AT_MAP
-						    ? variable_of(switches, file, event, i)
+						    ? variable_of(switches, file, event, user, i)
 						    : NULL;
 
 		if (!variable)
@@ -385,7 +392,7 @@ void switches_mapped(struct switches *switches, const struct file *file,
 
 static void keep(struct variable *variable, uint64_t now)
 {
-	size_t count = variable->switches->count;
+	size_t count = quota_used(&variable->switches->shares, variable->user);
 
 	variable->again = 0;
 	if (variable->tries < AGAIN_MAX)
@@ -457,7 +464,7 @@ static void sweep(struct switches *switches, const struct processes *processes, 
 			continue;
 		}
 		*at = variable->next;
-		switches->count--;
+		quota_return(&switches->shares, variable->user, 1);
 		undo_put(opener_undo_list(switches->opener), &variable->undo, NULL);
 		free(variable);
 	}
@@ -519,7 +526,7 @@ static void start_mapping(void *context, struct event_mmap *event, const char *p
 
 	(void)path;
 	if (file && file->state == FILE_KNOWN)
-		set_all(start->switches, file, event, WRITE_AT_START);
+		set_all(start->switches, file, event, geteuid(), WRITE_AT_START);
 }
 
 static void meet_mapping(void *context, struct event_mmap *event, const char *path)
@@ -556,5 +563,6 @@ void switches_free(struct switches *switches)
 		opener_cancel(switches->opener, variable);
 		free(variable);
 	}
+	quota_free(&switches->shares);
 	free(switches);
 }

@@ -41,14 +41,14 @@ uint64_t switches_period(uint64_t period, uint64_t base, double rate, double cei
 /* May anything be written? */
 bool switches_write(const struct switches *switches);
 
-/* A recorded process mapped a file just now: writes what its program reads only once. Does not
- * wait. */
+/* A recorded process of `user` mapped a file just now: writes what its program reads only once.
+ * Does not wait. */
 void switches_mapping(struct switches *switches, const struct file *file,
-		      const struct event_mmap *event);
+		      const struct event_mmap *event, uint32_t user);
 
 /* The file is attached. Does not wait. */
 void switches_mapped(struct switches *switches, const struct file *file,
-		     const struct event_mmap *event);
+		     const struct event_mmap *event, uint32_t user);
 
 /* Has this process (pid in /proc) a sampler with such variables? */
 bool switches_know(const struct switches *switches, uint32_t pid);

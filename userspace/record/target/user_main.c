@@ -3,7 +3,7 @@
 #include "user_main.h"
 
 #include "../machine/cgroup.h"
-#include "../machine/user_output.h"
+#include "../machine/user_task.h"
 #include "java_attach.h"
 #include "target.h"
 

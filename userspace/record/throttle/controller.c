@@ -173,3 +173,38 @@ uint64_t controller_step(struct controller *controller, uint64_t now,
 	return now +
 	       (uint64_t)clamp((double)controller->until - (double)now, STEP_NS_MIN, STEP_NS_MAX);
 }
+
+#define MS_NS           1e6
+#define DUTY_WINDOW_NS  (100 * MS_NS)
+#define DUTY_GAP_NS_MIN (100 * MS_NS) /* shorter ones cost more than they save */
+#define DUTY_GAP_NS_MAX (10000 * MS_NS)
+#define SPEED_STEP      0.25 /* weight of the last step in the cost while on */
+
+void duty_begin(struct duty *duty, uint64_t now)
+{
+	duty->on = true;
+	duty->credit = duty->free;
+	duty->time = duty->until = now;
+	for (int i = 0; i < 3; i++)
+		duty->random[i] = (unsigned short)(now >> 16 * i);
+}
+
+void duty_step(struct duty *duty, uint64_t now, double cost_ns)
+{
+	double elapsed = (double)(now - duty->time), gap;
+
+	if (now <= duty->time)
+		return;
+	duty->time = now;
+	duty->credit = fmin(duty->credit + duty->allowed * elapsed - cost_ns, duty->free);
+	if (duty->on)
+		duty->speed += (cost_ns / elapsed - duty->speed) * SPEED_STEP;
+	else
+		duty->off_ns += (uint64_t)elapsed;
+	if (now < duty->until || (duty->on && duty->credit > 0))
+		return;
+	gap = (duty->speed * DUTY_WINDOW_NS - duty->credit) / duty->allowed - DUTY_WINDOW_NS;
+	gap = fmin(fmax(gap, DUTY_GAP_NS_MIN) * (0.5 + erand48(duty->random)), DUTY_GAP_NS_MAX);
+	duty->on = !duty->on;
+	duty->until = now + (uint64_t)(duty->on ? DUTY_WINDOW_NS : gap);
+}

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../kernel/tables.h"
+#include "../../reader/worker.h"
+#include "../kernel/session.h"
 #include "../machine/clock.h"
 #include "../target/control.h"
-#include "../../reader/worker.h"
 
 #define MS_NS    UINT64_C(1000000)
 #define RETRY_NS (200 * MS_NS)
@@ -32,6 +32,11 @@ static const struct throttle_level levels[] = {{0, 0, 0}, {2, 0, 0}, {4, 0, 0},
 /* Under throttling of call records, shorter calls are short in any case, also in collections:
  * threads that wait for each other's collections make thousands. */
 #define SHORT_NS (10 * MS_NS)
+
+/* The most that tracing waits may take of the programs' CPU time, as a multiple of what recording
+ * may take of the machine's; at first this much more. */
+#define WAITS_SHARE  3
+#define UNNOTICED_NS (10 * (double)MS_NS)
 
 /* Below this share of one CPU, tracing slows no program. */
 #define NOTICEABLE 0.02
@@ -98,6 +103,7 @@ int throttle_measure(struct throttle *throttle)
 	throttle->others_ns = path_ns * (double)costs[COST_OTHERS].runs +
 			      tick_ns * (double)costs[COST_OTHER_TICKS].runs;
 	throttle->programs_ns = throttle->own_ns + tick_ns * (double)costs[COST_TICK].runs;
+	throttle->waits_ns = run_ns(costs, COST_SWITCH) * (double)costs[COST_SWITCH].runs;
 	for (int program = COST_SWITCH; program < COST_PROGRAMS; program++)
 		throttle->programs_ns += run_ns(costs, program) * (double)costs[program].runs;
 	throttle->all_ns = throttle->programs_ns + throttle->others_ns + recorder_cpu_ns();
@@ -185,8 +191,26 @@ static double programs_cpu_ns(struct throttle *throttle, double own_ns, double e
 	return (double)(throttle->cpu_ns - before);
 }
 
+/* Traces waits, or stops it; if that cannot resume, the next step retries. */
+static void step_waits(struct throttle *throttle, uint64_t now, double cost_ns)
+{
+	struct duty *duty = &throttle->waits;
+
+	duty->allowed = WAITS_SHARE * throttle->controller.rate / throttle->controller.cpus *
+			fmax(throttle->controller.busy, 1);
+	duty_step(duty, now, cost_ns);
+	counters_set_loss(throttle->counters, LOSS_WAITS_UNTRACED,
+			  (duty->off_ns + 999999) / 1000000);
+	if (duty->on == throttle->traces_waits)
+		return;
+	if (!duty->on)
+		session_leave_waits(throttle->session);
+	throttle->traces_waits = duty->on && !session_trace_waits(throttle->session);
+}
+
 int throttle_step(struct throttle *throttle)
 {
+	double waits = throttle->waits_ns;
 	double own = throttle->own_ns, calls = throttle->calls_ns, all = throttle->all_ns;
 	uint64_t now = clock_now();
 	struct recording_cost cost;
@@ -203,6 +227,10 @@ int throttle_step(struct throttle *throttle)
 	cost.cpu_ns =
 		programs_cpu_ns(throttle, cost.own_ns, (double)(now - throttle->controller.time));
 	throttle->next = controller_step(&throttle->controller, now, &cost);
+	if (throttle->trace_waits) {
+		step_waits(throttle, now, throttle->waits_ns - waits);
+		throttle->next = duty_next(&throttle->waits, throttle->next);
+	}
 	set_level(throttle);
 	return throttle->controller.windows ? set_tracing(throttle) : 0;
 }
@@ -223,6 +251,8 @@ void throttle_skip(struct throttle *throttle, uint64_t ns)
 	throttle->next += ns;
 	controller->time += ns;
 	controller->second += ns;
+	throttle->waits.time += ns;
+	throttle->waits.until += ns;
 	if (controller->windows)
 		controller->until += ns;
 }
@@ -246,6 +276,9 @@ int throttle_begin(struct throttle *throttle)
 		.windows = throttle->tracing->on && throttle->tracing->counted,
 	};
 	controller_begin(&throttle->controller, throttle->next);
+	throttle->waits.free = UNNOTICED_NS;
+	throttle->traces_waits = throttle->trace_waits;
+	duty_begin(&throttle->waits, throttle->next);
 	counters_watch_calls(throttle->counters, throttle->tracing);
 	return 0;
 }

@@ -4,10 +4,39 @@
 #ifndef GCPROF_THROTTLE_H
 #define GCPROF_THROTTLE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "../kernel/session.h"
+#include "../store/counters.h"
 #include "../target/control.h"
 #include "../target/switches.h"
-#include "../store/counters.h"
+
+/* Decides when something costly is traced, so that on average it costs a set share. */
+struct duty {
+	double allowed; /* CPU time, ns per ns; set before duty_begin() */
+	double free;    /* what it may cost at first beyond that, ns */
+
+	bool on;
+	double credit;   /* unused, ns; negative: owed */
+	double speed;    /* recent cost while on, ns per ns */
+	uint64_t time;   /* of the last step, ns */
+	uint64_t until;  /* end of the window or gap, ns */
+	uint64_t off_ns; /* time in gaps */
+	unsigned short random[3];
+};
+
+void duty_begin(struct duty *duty, uint64_t now);
+
+/* Decides on `on`; `cost_ns`: CPU time since the last step. Windows and gaps end by time alone, and
+ * gaps at random. */
+void duty_step(struct duty *duty, uint64_t now, double cost_ns);
+
+/* When the next step is due: at `next`, or sooner. */
+static inline uint64_t duty_next(const struct duty *duty, uint64_t next)
+{
+	return duty->until > duty->time && duty->until < next ? duty->until : next;
+}
 
 /* The overhead controller: decides only, reads no clock and measures nothing. */
 struct controller {
@@ -63,6 +92,7 @@ struct throttle {
 	struct switches *switches;
 	struct control *control; /* NULL: nothing is written to programs */
 	/* What the user set is not throttled. */
+	bool trace_waits;     /* waits are traced, by the default */
 	bool samples;         /* the rate of allocation samples was not set */
 	uint64_t timer;       /* ticks per second and CPU; 0: set by the user */
 	uint64_t short_calls; /* their records per second and CPU; 0: set by the user */
@@ -70,6 +100,9 @@ struct throttle {
 
 	struct controller controller;
 	struct call_tracing *tracing;
+	struct duty waits;       /* allowed 0: waits are not traced, or always */
+	bool traces_waits;       /* now */
+	double waits_ns;         /* cost so far of tracing waits */
 	uint64_t next;           /* when the next step is due, ns */
 	double own_ns, calls_ns; /* cost so far of tracing system calls, as in recording_cost */
 	double programs_ns;      /* of our BPF programs and the ways to them, on recorded threads */

@@ -22,9 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../machine/clock.h"
-#include "unwind_modules.h"
-#include "../../reader/rows.h"
+#include "../../reader/reader.h"
 #include "../../reader/worker.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
@@ -32,6 +30,8 @@
 #include "../../util/plural.h"
 #include "../../util/priority.h"
 #include "../../util/quota.h"
+#include "../machine/clock.h"
+#include "unwind_modules.h"
 
 #define CPU_NS  UINT64_C(2000000000) /* to compile the rows of one file */
 #define WALL_NS UINT64_C(6000000000)
@@ -242,7 +242,8 @@ static struct unwind_module *unwind_modules_add(struct unwind_modules *modules,
 
 	if (!reading->err) {
 		unwind_rows_hash(file, modules->seed, wanted.rows_hash);
-		wanted.hotspot = unwind_maps_hotspot(modules->maps, &reading->hotspot);
+		wanted.hotspot =
+			unwind_maps_hotspot(modules->maps, &reading->hotspot, reading->from.payer);
 		known = find_alike(modules, &wanted);
 	}
 	module = known ? known : add_module(modules, reading->err, file, &wanted, &reading->from);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind_spaces.h"
 #include "../../util/map.h"
+#include "unwinder.h"
 
 enum { TABLES_HOLD = UNWIND_PARTS * UNWIND_MAPPINGS };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* unwinder.c: keeps the kernel's unwind tables in step with the mappings of traced processes. */
+#include "unwinder.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,15 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../machine/capabilities.h"
-#include "../machine/clock.h"
-#include "../world/ahead.h"
-#include "unwind_spaces.h"
-#include "unwinder.h"
 #include "../../util/buffer.h"
 #include "../../util/priority.h"
 #include "../../util/quota.h"
 #include "../../util/turns.h"
+#include "../machine/capabilities.h"
+#include "../machine/clock.h"
+#include "../world/ahead.h"
 
 #define NOTES_MAX  ((size_t)8 << 20)     /* bytes of mappings queued for the thread, by users */
 #define CROWDED_NS UINT64_C(500000000)   /* ... if there are many */
@@ -50,8 +50,9 @@ struct unwinder {
 	struct unwind_spaces *spaces;
 	struct processes *processes;
 	struct files *files;
-	uint64_t swept;        /* by the thread; ns */
-	int interpreters;      /* the map, borrowed; -1: not connected yet */
+	uint64_t swept; /* by the thread; ns */
+	/* Maps, borrowed; -1: not connected yet. */
+	int interpreters, divided;
 	struct buffer changed; /* uint32_t[]: processes whose mappings changed */
 	struct buffer resting; /* struct resting[] */
 	pthread_t thread;
@@ -188,7 +189,7 @@ int unwinder_create(struct files *files, struct processes *processes, struct unw
 		return -ENOMEM;
 	unwinder->processes = processes;
 	unwinder->files = files;
-	unwinder->interpreters = -1;
+	unwinder->interpreters = unwinder->divided = -1;
 	pthread_mutex_init(&unwinder->lock, NULL);
 	pthread_cond_init(&unwinder->wakeup, NULL);
 	pthread_cond_init(&unwinder->settled, NULL);
@@ -301,6 +302,7 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 	int err;
 
 	unwinder->interpreters = fds->interpreters;
+	unwinder->divided = fds->processes;
 	pthread_mutex_lock(&unwinder->lock);
 	err = unwind_maps_create(fds, &unwinder->maps);
 	if (!err)
@@ -335,20 +337,29 @@ static void note_exec(void *context, struct process *process, uint64_t time)
 	unwinder_remap(context, process);
 }
 
-/* The kernel side gave the child its parent's table, which may not match what the parent had
- * mapped. */
+/* Not if it has ended, or its user has too many: see table_put(). */
+static bool has_tables(const struct unwinder *unwinder, const struct process *process)
+{
+	return unwinder->divided < 0 ||
+	       unwind_maps_has_process(unwinder->divided, (uint32_t)process->id);
+}
+
+/* The kernel side gave the child its parent's table and interpreters, which may not match what the
+ * parent had mapped: those of a parent that became known after the fork, before it was heard of. */
 static void note_fork(void *context, struct process *child, uint32_t parent_pid)
 {
 	struct unwinder *unwinder = context;
 	const struct process *parent = processes_find(unwinder->processes, child->parent);
 
+	if (!has_tables(unwinder, child))
+		return;
 	unwinder_put(unwinder,
 		     &(struct note){.kind = NOTE_FORK,
 				    .pid = child->pid,
 				    .parent = parent_pid,
 				    .time = child->begin},
 		     queue_of(child));
-	if (parent && parent->remapped)
+	if (parent && (parent->remapped || parent->interpreted >= child->begin))
 		unwinder_remap(unwinder, child);
 }
 
@@ -374,7 +385,7 @@ void unwinder_subscribe(struct unwinder *unwinder, struct world *world)
 
 /* At once, not with the rows: a program's first functions must be known. The program's own
  * interpreter lies below that of a library, which it does not use. */
-static void find_interpreters(struct unwinder *unwinder, const struct process *process,
+static void find_interpreters(struct unwinder *unwinder, struct process *process,
 			      const struct mapping *all, size_t n)
 {
 	struct interpreters found = {.since = process->program};
@@ -396,10 +407,12 @@ static void find_interpreters(struct unwinder *unwinder, const struct process *p
 		if (!found.v8.at[V8_FUNCTION_SHARED])
 			found.v8 = facts->v8;
 	}
-	if (unwinder->interpreters >= 0 &&
-	    (found.cpython.runtime || found.ruby.storage || found.v8.at[V8_FUNCTION_SHARED]))
-		unwinder->lost += unwind_maps_put_interpreters(unwinder->interpreters, process->pid,
-							       &found) != 0;
+	if (unwinder->interpreters < 0 ||
+	    !(found.cpython.runtime || found.ruby.storage || found.v8.at[V8_FUNCTION_SHARED]))
+		return;
+	unwinder->lost +=
+		unwind_maps_put_interpreters(unwinder->interpreters, process->pid, &found) != 0;
+	process->interpreted = clock_now();
 }
 
 /* The files that a process maps. */
@@ -414,6 +427,8 @@ static void note_mappings(struct unwinder *unwinder, struct process *process)
 	size_t n;
 
 	process->remapped = false;
+	if (!has_tables(unwinder, process))
+		return;
 	unwinder->lost += ahead_view(unwinder->processes, process, &view) != 0;
 	all = mappings_all(view, &n);
 	find_interpreters(unwinder, process, all, n);

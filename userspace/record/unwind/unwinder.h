@@ -7,11 +7,14 @@
 #ifndef GCPROF_UNWINDER_H
 #define GCPROF_UNWINDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../kernel/unwind_maps.h"
 #include "../world/files.h"
+#include "../world/processes.h"
 #include "../world/world.h"
+#include "unwind_modules.h"
 
 struct unwinder;
 
@@ -47,5 +50,28 @@ void unwinder_remap(struct unwinder *unwinder, struct process *process);
 
 /* Files without rows, mappings beyond the size of a table, and lost notes. */
 uint64_t unwinder_refused(struct unwinder *unwinder);
+
+/* Mapping tables of processes for the kernel side. */
+
+struct unwind_spaces;
+
+/* Both are borrowed. */
+int unwind_spaces_create(struct unwind_maps *maps, struct unwind_modules *modules,
+			 struct unwind_spaces **out);
+void unwind_spaces_free(struct unwind_spaces *spaces); /* NULL is allowed */
+
+/*
+ * Sets the mappings of a process at `time`, and since when its program runs. Changes the mappings.
+ * -ENOMEM.
+ */
+int unwind_spaces_map(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint64_t since,
+		      struct mapping *all, size_t n);
+
+/* A child shares its parent's table. -ENOMEM. */
+int unwind_spaces_fork(struct unwind_spaces *spaces, uint64_t time, uint32_t pid, uint32_t parent);
+void unwind_spaces_exit(struct unwind_spaces *spaces, uint64_t time, uint32_t pid);
+
+/* Mappings that did not fit into a table, and tables that could not be written. */
+uint64_t unwind_spaces_refused(const struct unwind_spaces *spaces);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* file_debug.c: debug files that only the processes of a container see. */
-#include "file_debug.h"
+#include "file_table.h"
 
 #include <linux/magic.h>
 #include <string.h>

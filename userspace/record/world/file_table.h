@@ -94,4 +94,36 @@ int file_table_open(struct file_table *table, uint32_t id, struct file_opened *o
  * ones do. One that leads to another entry stays there. Returns its id; 0: no memory. */
 uint64_t file_table_add_module(struct file_table *table, struct entry *entry, uint64_t id);
 
+/*
+ * Debug files that only the processes of a container see. Such a file supplies names for all who
+ * use the program. So it is looked for only in the root folder of a process of root, of the
+ * program's owner or of the recorder's user, and belongs to root or that owner.
+ */
+
+/* A process mapped the file; its facts are known. The opener is borrowed. */
+void file_debug_meet(struct entry *entry, struct opener *opener, const struct opener_who *who);
+void file_debug_known(struct entry *entry, struct opener *opener);
+
+/*
+ * Twins: files with the same content. An image of a container is one file in each overlay mount.
+ * Such files are one module if a hash of their content says so, which the opener computes. Only
+ * files that processes of one user brought in are compared: that user may change a file afterwards,
+ * or have it read as another one (FUSE).
+ */
+
+/* Called once it is known whether the entry has a twin (entry->twin). */
+typedef void file_twins_known(void *context, struct entry *entry);
+
+struct file_twins {
+	struct file_table *table;
+	struct opener *opener;
+	file_twins_known *known;
+	void *context;
+	struct opener_hash seed;
+	size_t asked; /* hashes that are pending */
+};
+
+/* The entry's facts are known. True if it has to wait: `known` follows. */
+bool file_twins_seek(struct file_twins *twins, struct entry *entry);
+
 #endif

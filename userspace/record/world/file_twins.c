@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* file_twins.c: files with the same content, which are one module. */
-#include "file_twins.h"
+#include "file_table.h"
 
 #include <linux/magic.h>
 #include <string.h>

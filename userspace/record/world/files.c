@@ -14,9 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "file_debug.h"
 #include "file_table.h"
-#include "file_twins.h"
 #include "../machine/clock.h"
 #include "../../reader/worker.h"
 #include "../../util/log.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mappings.h"
 #include "../../util/array.h"
+#include "processes.h"
 
 struct mappings {
 	unsigned references;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* newcomers.c: mappings that arrive before their process, or that no record reports. */
-#include "newcomers.h"
+#include "world.h"
 
 #include <errno.h>
 #include <stdlib.h>

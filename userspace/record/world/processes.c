@@ -89,12 +89,18 @@ static size_t references(const struct process *process)
 	return process->referenced ? map_count(process->referenced) * REFERENCE_BYTES : 0;
 }
 
-/* Where the names of a process count; NULL: no memory. */
+/* Where the names of a process count, as its user's; NULL: no memory. */
 static struct names_share *share_of(struct processes *processes, struct process *process)
 {
-	if (!process->share)
-		process->share =
-			names_share_of(processes->shares, &processes->names_used, process->user);
+	struct names_share *share =
+		names_share_of(processes->shares, &processes->names_used, process->user);
+
+	if (share && share != process->share) {
+		if (process->share)
+			process->share->used -= references(process);
+		share->used += references(process);
+		process->share = share;
+	}
 	return process->share;
 }
 
@@ -183,7 +189,7 @@ struct process *processes_meet(struct processes *processes, uint32_t index, uint
 	process->pid = pid;
 	process->begin = time;
 	process->end = PROCESS_RUNS;
-	process->user = process->unwinds_for = USER_UNKNOWN;
+	process->user = process->unwinds_for = process->follows_for = USER_UNKNOWN;
 	*slot = (uintptr_t)process;
 	return process;
 }

@@ -4,13 +4,65 @@
 #define GCPROF_PROCESSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "mappings.h"
-#include "names.h"
 #include "../../profile/writer.h"
 #include "../../util/buffer.h"
 #include "../../util/map.h"
+#include "names.h"
+
+/*
+ * A process's mappings that may contain code. Forked processes share a table until one of them
+ * changes it. Each holds one reference, and passes the address of that reference whenever the table
+ * may change.
+ */
+
+struct mapping {
+	uint64_t start, end; /* addresses, end exclusive */
+	uint64_t offset;     /* of `start` in the file */
+	uint64_t module;     /* id in the profile */
+	uint64_t time;       /* when it was mapped */
+	uint32_t file;       /* id (file.h); 0: none known */
+};
+
+struct mappings;
+
+/* Common budget of several tables; empty if all zero. */
+struct mappings_pool {
+	size_t used; /* mappings in all tables */
+};
+
+#define MAPPINGS_MAX    65536     /* per process: the kernel's default limit */
+#define MAPPINGS_SHARE  1024      /* always allowed, per process */
+#define MAPPINGS_BUDGET (1 << 19) /* for all tables of a pool, beyond those shares */
+
+/* May a table have this many? */
+bool mappings_allow(const struct mappings_pool *pool, size_t n);
+
+/* NULL stands for an empty table everywhere. */
+struct mappings *mappings_share(struct mappings *mappings);
+void mappings_release(struct mappings *mappings);
+
+/*
+ * Adds a mapping and removes what it covers. A mapping without module and file just removes. A
+ * table belongs to the pool of its first mapping. -ENOMEM; -EOVERFLOW: the table would exceed its
+ * share and three times the remaining budget. The table is unchanged then.
+ */
+int mappings_add(struct mappings **mappings, struct mappings_pool *pool,
+		 const struct mapping *mapping);
+
+/* Removes what was mapped before `time`. -ENOMEM if the table is shared and cannot be copied. */
+int mappings_forget(struct mappings **mappings, uint64_t time);
+
+/* All mappings, by address; *count is their number. Valid until the table changes. */
+const struct mapping *mappings_all(const struct mappings *mappings, size_t *count);
+
+/* The mapping that contains `address`, or NULL; valid until the table changes. */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);
+
+/* Is exactly this mapped already, at any time? */
+bool mappings_have(const struct mappings *mappings, const struct mapping *wanted);
 
 /* A provider that may have reported to other recorders before this one. */
 struct process_join {
@@ -33,7 +85,7 @@ struct process {
 	uint32_t ns_pid;     /* innermost; 0: unknown */
 	uint32_t proc_pid;   /* in the recorder's namespace, as in /proc; 0: not visible there */
 	bool announced;      /* by the kernel side; otherwise known by its first event */
-	uint32_t user;       /* who started it: real user id; USER_UNKNOWN: not announced yet */
+	uint32_t user;       /* who pays for it: real user id; USER_UNKNOWN: not announced yet */
 	uint64_t begin, end; /* CLOCK_MONOTONIC ns; end: PROCESS_RUNS while it runs */
 	struct process_join joins[PROCESS_JOINS]; /* joins.h */
 	uint8_t n_joins;
@@ -44,27 +96,30 @@ struct process {
 	uint64_t unready;      /* the probes of a runtime that was not ready were attached, ns */
 	struct process *older; /* previous process with the same proc_pid */
 	uint32_t parent;       /* index; 0: unknown, or none */
+	uint64_t memory;       /* the same number: processes share their memory; 0: alone */
 	uint64_t program;      /* since when its program runs; 0: since before it was reported */
 	uint64_t mapped;       /* time of its latest mapping that was reported; 0: none */
 	uint64_t unread;       /* mappings since then may have been lost; 0: none */
 	uint64_t reread;       /* when these were read last, ns */
 	uint64_t turn;         /* of the world, in which it mapped: */
 	uint32_t turn_maps;    /* so many times */
+	uint64_t turn_shared;  /* plus 1: in which those that share its memory were missed */
 	struct buffer ahead;   /* struct mapping[], by time: process_ahead() */
 	size_t reached;        /* number of those that the profile has reached */
 	bool remapped;         /* its unwind rows are out of date */
-	uint32_t absent;       /* file that was unmapped before it could be attached; 0: none */
-	uint8_t copies;        /* enum text_copies (ingest/text_copies.h), of this program: */
+	uint64_t interpreted;  /* its interpreters became known, ns; 0: none so far */
+	uint32_t absent;       /* file that cannot be attached, or was unmapped before; 0: none */
+	uint8_t copies;        /* enum text_copies (ingest/arrival.h), of this program: */
 	uint64_t copies_of;    /* the time of its exec */
 	uint64_t refused;      /* the same plus one: a message says that it has no probes */
 	uint32_t unwinds_for;  /* the first of its users for whom the unwinder was notified */
+	uint32_t follows_for;  /* the same: for whom the kernel side follows its sampled objects */
 
 	/* What the profile has reached. */
 	bool written;      /* is in the profile */
 	bool over;         /* its last record is in the profile */
 	unsigned sweeps;   /* since its end */
 	unsigned missed;   /* consecutive checks that did not find it */
-	bool follows;      /* its sampled objects are followed by the kernel side */
 	bool numbered;     /* the program has assigned numbers: types, samples, code */
 	uint64_t programs; /* programs replaced by exec after they had assigned numbers */
 	/* As in events, in order of appearance; 0: locations in runtimes, and none. */

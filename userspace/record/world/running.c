@@ -95,7 +95,7 @@ static int check(pid_t pid, struct problem *problem)
 				   "them, too)",
 				   pid);
 	/* Reading it could wait for the process. */
-	maps = proc_file_open(proc_shown_by(pid), "maps");
+	maps = proc_shown_open((uint32_t)pid, "maps", O_RDONLY);
 	if (maps >= 0)
 		close(maps);
 	if (maps == -ESRCH || maps == -ENOENT)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* snapshot.c: the executable mappings of a running process, read from /proc. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../util/proc_file.h"
 #include "../machine/clock.h"
 #include "../opener/code_owner.h"
-#include "../../util/proc_file.h"
-#include "mappings.h"
+#include "processes.h"
 #include "running.h"
 #include "snapshot.h"
 
@@ -84,7 +85,7 @@ static bool take_line(const struct snapshot *snapshot, char *line)
 int snapshot_mappings(uint32_t proc_pid, uint64_t time, snapshot_visit *visit, void *context)
 {
 	const struct snapshot snapshot = {proc_pid, time, visit, context};
-	int fd = proc_file_open(proc_shown_by(proc_pid), "maps"), err = 0;
+	int fd = proc_shown_open(proc_pid, "maps", O_RDONLY), err = 0;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned count = 0;
 	char *line = NULL;

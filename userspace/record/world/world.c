@@ -29,6 +29,7 @@ struct world {
 	uint64_t lost_since; /* mappings since then */
 	uint64_t turn;       /* how often it was settled */
 	bool unread;         /* those of some process are to be read again */
+	size_t sharing;      /* processes that share their memory with another one */
 };
 
 /* Calls one callback of each subscriber that has it. */
@@ -99,15 +100,30 @@ uint64_t world_lost(struct world *world)
 
 /* --- changes -------------------------------------------------------------------------- */
 
+static void share_memory(struct world *world, struct process *parent, struct process *child)
+{
+	if (!parent->memory) {
+		parent->memory = parent->id;
+		world->sharing++;
+	}
+	child->memory = parent->memory;
+	world->sharing++;
+}
+
+static void leave_memory(struct world *world, struct process *process)
+{
+	world->sharing -= process->memory != 0;
+	process->memory = 0;
+}
+
 static void forks(struct world *world, const struct event_header *header)
 {
 	const struct event_fork *event = (const void *)header;
 	const struct process_ids ids = {event->child_pid, event->child_ns_pid,
 					event->child_proc_pid};
-	const struct process *parent = processes_find(world->processes, header->process);
-	struct process *child;
+	struct process *parent = processes_find(world->processes, header->process), *child;
 
-	if (event->kind != FORK_PROCESS || !event->child_process)
+	if (event->kind == FORK_THREAD || !event->child_process)
 		return;
 	if (processes_begin(world->processes, event->child_process, &ids, header->time) < 0) {
 		world->lost++;
@@ -119,6 +135,8 @@ static void forks(struct world *world, const struct event_header *header)
 	if (parent && child->program < parent->program)
 		child->program = parent->program;
 	world->lost += newcomers_add_child(world->newcomers, child) != 0;
+	if (parent && event->kind == FORK_SHARING)
+		share_memory(world, parent, child);
 	NOTIFY(world, forks, child, header->pid);
 }
 
@@ -145,6 +163,7 @@ static void execs(struct world *world, const struct event_header *header)
 
 	if (!process)
 		return;
+	leave_memory(world, process);
 	process->program = header->time;
 	process->user = ((const struct event_exec *)(const void *)header)->user;
 	if (process->mapped < header->time &&
@@ -163,6 +182,7 @@ static void exits(struct world *world, const struct event_header *header)
 		NOTIFY(world, thread_ends, process, header->tid);
 		return;
 	}
+	leave_memory(world, process);
 	processes_end(process, header->time);
 	NOTIFY(world, ends, process);
 }
@@ -175,13 +195,24 @@ static void renames(struct world *world, const struct event_header *header)
 		NOTIFY(world, renames, process, (const struct event_comm *)(const void *)header);
 }
 
+/* A daemon that root started and that became another user pays as that one. Of what becomes root,
+ * the user who executed it still pays. */
+static void has_title(struct world *world, const struct event_header *header)
+{
+	const struct event_title *event = (const void *)header;
+	struct process *process = processes_find(world->processes, header->process);
+
+	if (process && event->user && header->time >= process->program)
+		process->user = event->user;
+}
+
 static void replaces(struct world *world, const struct event_header *header)
 {
 	const struct event_replaced *event = (const void *)header;
 	const struct process *process = processes_find(world->processes, header->process);
 
 	if (process)
-		NOTIFY(world, replaces, process, event->start, event->end);
+		NOTIFY(world, replaces, process, event);
 }
 
 static const struct {
@@ -193,6 +224,7 @@ static const struct {
 	[EVENT_exec] = {execs, sizeof(struct event_exec)},
 	[EVENT_exit] = {exits, sizeof(struct event_exit)},
 	[EVENT_comm] = {renames, sizeof(struct event_comm)},
+	[EVENT_title] = {has_title, sizeof(struct event_title)},
 	[EVENT_replaced] = {replaces, sizeof(struct event_replaced)},
 };
 
@@ -243,10 +275,43 @@ static bool maps_too_much(struct world *world, const struct event_mmap *event)
 	return true;
 }
 
+struct sharing {
+	struct world *world;
+	struct process *maps;
+	uint64_t time;
+};
+
+static bool shares(void *context, const void *key, uint64_t *value)
+{
+	const struct sharing *sharing = context;
+	struct process *process = process_value(value);
+
+	(void)key;
+	if (process->memory == sharing->maps->memory && process != sharing->maps)
+		miss(sharing->world, process, sharing->time);
+	return true;
+}
+
+/* A mapping is reported for the process that made it. Others that share its memory have it too. */
+static void map_for_others(struct world *world, const struct event_mmap *event)
+{
+	struct sharing sharing = {
+		world, processes_at(world->processes, event->header.tid, event->header.time),
+		event->header.time};
+
+	/* They are read when the world is settled, however much it maps until then. */
+	if (!sharing.maps || !sharing.maps->memory || sharing.maps->turn_shared > world->turn)
+		return;
+	sharing.maps->turn_shared = world->turn + 1;
+	processes_each(world->processes, shares, &sharing);
+}
+
 void world_mapping(struct world *world, struct event_mmap *event, const char *path)
 {
 	if (maps_too_much(world, event))
 		return;
+	if (world->sharing)
+		map_for_others(world, event);
 	if (!map(world, event, path))
 		world->lost += newcomers_wait(world->newcomers, event) != 0;
 }
@@ -405,6 +470,7 @@ static void gone(void *context, struct process *process)
 			 (!process->proc_pid ||
 			  processes_at(world->processes, process->proc_pid, sweep->now) == process);
 
+	leave_memory(world, process);
 	processes_end(process, sweep->now);
 	if (is_latest)
 		NOTIFY(world, ends, process);

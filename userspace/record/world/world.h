@@ -8,9 +8,73 @@
 #ifndef GCPROF_WORLD_H
 #define GCPROF_WORLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "newcomers.h"
+#include "processes.h"
+#include "snapshot.h"
+
+/*
+ * /proc knows the mappings of processes that ran before the recording; a child has its parent's.
+ * The kernel may report mappings of every process on the machine. Those of an unknown process wait
+ * until all rings were emptied since. If the process is traced, its begin was in the rings, since
+ * it began before it mapped anything; otherwise its next event was. Not thread-safe.
+ */
+
+struct newcomers;
+
+/* What the world needs from the machine; tests replace it. */
+struct world_sources {
+	void *context;
+	/* When a process executed its program, ns; 0: the kernel side does not know. */
+	uint64_t (*program_since)(void *context, uint32_t process);
+	/* As snapshots_begin(); -EBUSY: try again. May also visit at once. */
+	int (*mappings)(void *snapshots, uint32_t proc_pid, uint64_t time,
+			const struct snapshot_reader *reader, void *context);
+	void *snapshots;
+	/* When a process last mapped code, ns; 0: unknown. */
+	uint64_t (*code_since)(void *context, uint32_t process);
+	/* As snapshot_task(). NULL if pids here differ from the kernel's, so that none can be
+	 * found. */
+	int (*task)(uint32_t process, uint32_t pid, uint64_t time, struct event_task *out);
+};
+
+/* Takes a mapping; false: its process is unknown. */
+typedef bool newcomers_map(void *context, struct event_mmap *event, const char *path);
+
+int newcomers_create(const struct world_sources *sources, newcomers_map *map, void *context,
+		     struct newcomers **out);
+void newcomers_free(struct newcomers *newcomers); /* NULL is allowed */
+
+/* A process that ran before: its mappings will be read. -ENOMEM. */
+int newcomers_add(struct newcomers *newcomers, const struct process *process);
+
+/* Mappings since `time` were lost: they will be read again. -EAGAIN: its user's turn has not come;
+ * -ENOMEM. */
+int newcomers_read_again(struct newcomers *newcomers, const struct process *process, uint64_t time);
+
+/* A child: its inherited mappings will be read if needed. -ENOMEM. */
+int newcomers_add_child(struct newcomers *newcomers, const struct process *child);
+
+/* A mapping of an unknown process. -ENOMEM, also if too many wait. */
+int newcomers_wait(struct newcomers *newcomers, const struct event_mmap *event);
+
+/*
+ * The files of inherited mappings are known. Reads the mappings of children that began before
+ * `latest`, when a file was attached; then forgets the children.
+ */
+void newcomers_read_children(struct newcomers *newcomers, uint64_t latest);
+
+/* Do too many children wait, so that this is due whatever is known? */
+bool newcomers_children_crowd(const struct newcomers *newcomers);
+
+/* Begin of the oldest wait for the mappings of a process that ran before, ns; UINT64_MAX: none. */
+uint64_t newcomers_pending(const struct newcomers *newcomers);
+
+/* Starts reading mappings; retries waiting mappings, and drops those from before `until`: their
+ * process is not traced. */
+void newcomers_settle(struct newcomers *newcomers, uint64_t until);
 
 struct world;
 
@@ -24,8 +88,8 @@ struct world_subscriber {
 	/* One of its threads changed its name. */
 	void (*renames)(void *context, struct process *process, const struct event_comm *event);
 	/* It replaced code that has breakpoints, and is stopped. */
-	void (*replaces)(void *context, const struct process *process, uint64_t start,
-			 uint64_t end);
+	void (*replaces)(void *context, const struct process *process,
+			 const struct event_replaced *event);
 	/* A thread ended, and others run. */
 	void (*thread_ends)(void *context, const struct process *process, uint32_t tid);
 	/* A few seconds later: the profile has reached its end. */
@@ -57,7 +121,8 @@ void world_mappings_lost(struct world *world, uint64_t since);
 /* As newcomers_pending(). */
 uint64_t world_pending(const struct world *world);
 
-/* Handles inherited mappings: `latest` as in newcomers.h, `settled`: no file is being read. */
+/* Handles inherited mappings: `latest` as in newcomers_read_children(), `settled`: no file is being
+ * read. */
 void world_children(struct world *world, uint64_t latest, bool settled);
 
 /* Receives the `task` event of a process whose begin was lost; to be passed to world_event(). */
