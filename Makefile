@@ -24,6 +24,8 @@
 #:   fresh                   run the README's commands on minimal Debians; SUITE=bookworm or trixie for one
 #:   kernels                 record under Debian's 6.1, 6.12 and newest kernels, in QEMU
 #:   compilers               build with clang 14 to 21, and record with each under these kernels
+#:   causes                  how often the first finding names the fault planted in a program
+#:   causes-gc               whether collectors save what is predicted without a cause; PATTERN=NAME
 #:   soak                    record for 30 minutes; SOAK=seconds
 #:   soak-runtimes           Go and Java programs under recorders that come and go; SOAK=seconds
 #:   siege                   record beside programs that attack the recorder; SIEGE=seconds
@@ -75,7 +77,7 @@ unexport SUDO_UID SUDO_GID PKEXEC_UID DOAS_USER
 BPF_ARCH_x86_64 := x86
 
 LIBS := -lbpf -lseccomp -lZydis -lunwind-x86_64 -lunwind -ldw -lelf -lzstd -lz -llzma -lsqlite3 -lprotobuf-c -ljansson \
-	-liberty -lpthread -lm
+	-liberty -lncursesw -ltinfo -lpthread -lm
 
 GC_OBJ   := $(patsubst %.c,$(O)/%.o,$(wildcard gc/*.c))
 PROVIDER_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard gc/provider/*.c))
@@ -84,7 +86,7 @@ AGENTS := malloc cpython jvm
 agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/load/*.c $(if $(filter jvm,$(1)),,gc/agents/common/*.c) gc/agents/$(1)/*.c))
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
-	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*.proto))
+	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*/*.proto))
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
 SKEL     := $(O)/bpf/gcprof.skel.h
 
@@ -160,17 +162,17 @@ $(O)/%.o: %.c $(O)/flags
 $(O)/userspace/export/html/html.o: userspace/export/html/page.html
 
 # The recorder is the only part that sees the skeleton.
-RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/cmd_record% $(O)/userspace/cmd_doctor.o,$(USER_OBJ))
+RECORD_OBJ := $(filter $(O)/userspace/record/% $(O)/userspace/commands/record/% $(O)/userspace/commands/pause/% $(O)/userspace/commands/doctor/%,$(USER_OBJ))
 $(RECORD_OBJ): INCLUDES := -I$(O)/bpf
 $(RECORD_OBJ): | $(SKEL)
-$(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace/export
+$(O)/tests/%.o: INCLUDES := -Igc -Iuserspace -Itests/unit -I$(O)/userspace
 
 # --- protobuf formats: C from their descriptions --------------------------------
 
 comma := ,
 
-PB_SRC := $(patsubst %.proto,$(O)/%.pb-c.c,$(wildcard userspace/export/*.proto))
-$(O)/userspace/export/%.pb-c.c: userspace/export/%.proto
+PB_SRC := $(patsubst %.proto,$(O)/%.pb-c.c,$(wildcard userspace/export/*/*.proto))
+$(O)/%.pb-c.c: %.proto
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=$(<D) --c_out=$(@D) $<
@@ -179,8 +181,8 @@ $(PB_SRC:.c=.o): $(O)/%.o: $(O)/%.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SAME) $(DEPFLAGS) -c $< -o $@
 
-PB_USERS := $(filter $(O)/userspace/export/pprof% $(O)/userspace/export/perfetto%,$(USER_OBJ))
-$(PB_USERS): INCLUDES := -I$(O)/userspace/export
+PB_USERS := $(filter $(O)/userspace/export/pprof/% $(O)/userspace/export/perfetto/%,$(USER_OBJ))
+$(PB_USERS): INCLUDES := -I$(O)/userspace
 $(PB_USERS) $(O)/tests/unit/export_pprof.o $(O)/tests/unit/export_perfetto.o: | $(PB_SRC)
 
 # --- BPF: one object made of every bpf/*.bpf.c, one skeleton -----------------
@@ -320,7 +322,7 @@ $(O)/tests/unwind/situations: $(O)/tests/unwind/situations.o
 # Builds on all processors, unless make was told on how many.
 build = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: help setup setup-runtimes demo example test test-again test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege compilers
+.PHONY: help setup setup-runtimes demo example test test-again test-long test-threads lint fuzz bench bench-quick bench-peers accuracy pythons ocamls fresh kernels soak soak-runtimes siege compilers causes causes-gc
 .PHONY: test-random mutants unwind-images fuzz-reader install uninstall clean
 help:
 	@sed -n 's/^#: \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -410,6 +412,12 @@ kernels: all
 compilers: all
 	@+MAKE='$(build)' tools/compilers $(O)
 
+causes: all setup-runtimes
+	@tests/causes/score $(O)
+
+causes-gc: all setup-runtimes
+	@tests/causes/removals $(O) $(PATTERN)
+
 soak: all
 	@tools/soak $(O)
 
@@ -435,7 +443,8 @@ clean:
 
 HEADERS := gc/gc.h gc/gc_inline.h
 PROVIDER_HEADERS := $(addprefix gc/provider/,provider.h frame.h probe_args.h probes.def)
-DOCS := LICENSE CHANGES.md userspace/profile/FORMAT.md gc/README.md $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
+DOCS := LICENSE CHANGES.md $(addprefix userspace/profile/,FORMAT.md records.def) $(wildcard userspace/guide/*.md) \
+	gc/README.md $(addprefix gc/provider/,PROBES.md README.md example/toy.c)
 UNITS := gcprof-keep.service gcprof-rotate.service
 UNIT_DIR := $(PREFIX)/lib/systemd/system
 # Where the program, in PREFIX/bin, looks for agents; they are loaded and never linked to.
@@ -462,7 +471,7 @@ install: program library
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof $(HEADERS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/gcprof/provider $(PROVIDER_HEADERS)
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) \
-		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(patsubst userspace/profile/%,%,$(f:gc/%=%)) &&) :
+		$(DESTDIR)$(PREFIX)/share/doc/gcprof/$(patsubst userspace/%,%,$(patsubst userspace/profile/%,%,$(f:gc/%=%))) &&) :
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(O)/man/gcprof-rows.5
 	$(Q)install -D -m 644 tools/completion.bash $(DESTDIR)$(BASH_COMPLETIONS)/gcprof

@@ -8,9 +8,10 @@ _gcprof_values() # VERB OPTION
 
 	[ "$2" != --by ] || with=(--format folded)
 	[ "$1" != query ] || with=('SELECT 1')
+	[ "$1" != diff ] || with=(. .)
 	case "$1 $2" in
 	"export -f" | "export --format") gcprof export --format list 2>/dev/null | sed 's/ .*//' ;;
-	*--sort | *--filter | *--frames | *--runtime | *--agent | *--syscalls | *--stack | *--follow | *--by | *--view | \
+	"diff --fail-if" | "diff --per" | *--sort | *--filter | *--frames | *--runtime | *--agent | *--syscalls | *--stack | *--follow | *--by | *--view | \
 		"query -f" | "query --format")
 		said=$(gcprof "$1" "${with[@]}" "$2" '?' 2>&1 </dev/null | sed '1!d; s/ ([^)]*)//g')
 		said=${said##*" ?: "}
