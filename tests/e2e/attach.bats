@@ -124,7 +124,7 @@ row_is_gone() { # PID REQUESTS
 	[ "$(requests "$1")" = "$2" ]
 }
 
-@test "a recorder that was killed leaves its period to the program if its openers were killed, too" {
+@test "long: a recorder that was killed leaves its period to the program if its openers were killed, too" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 1000
 	churn=$pid
@@ -147,7 +147,7 @@ row_is_gone() { # PID REQUESTS
 }
 
 # As before Linux 6.10: what the kernels of tools/kernels do, and this one can do, too.
-@test "probes that are attached one by one tell the same" {
+@test "long: probes that are attached one by one tell the same" {
 	need_root
 	GCPROF_TEST_PROBES_ONE_BY_ONE=1 record -v -R 64K -- "$WORKLOADS/known" --burn-ms 0 --calls 0
 	cat record.log
@@ -157,7 +157,7 @@ row_is_gone() { # PID REQUESTS
 	same 'minor collections' "$(ask .gc.minor.count)" "$(jq .minor out)"
 }
 
-@test "detaching from many files at once leaves nothing, either" {
+@test "long: detaching from many files at once leaves nothing, either" {
 	need_root
 	all=()
 	for i in $(seq 12); do
@@ -178,7 +178,7 @@ row_is_gone() { # PID REQUESTS
 	done
 }
 
-@test "several programs: each named; the recording ends with the last" {
+@test "long: several programs: each named; the recording ends with the last" {
 	need_root
 	start "$WORKLOADS/churn" --seconds 1000
 	first=$pid
@@ -218,7 +218,7 @@ has_threads() { # PID COUNT
 	[ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" = "$2" ]
 }
 
-@test "all threads of a program with a thousand are recorded" {
+@test "long: all threads of a program with a thousand are recorded" {
 	need_root
 	# Each waits for a byte, makes three calls and ends; and so does the program, with the last.
 	cat >threads.c <<-'C'
@@ -289,7 +289,7 @@ has_lines() { # FILE COUNT
 	same processes "$(jq -s '[.[] | select(.record == "process")] | length' dump)" 1
 }
 
-@test "children that a program has already are not recorded, which a message says" {
+@test "long: children that a program has already are not recorded, which a message says" {
 	need_root
 	start sh -c 'sleep 1000 & sleep 1000 & wait'
 	wait_until has_children "$pid" sleep 2
@@ -297,6 +297,7 @@ has_lines() { # FILE COUNT
 	record --duration 0.1 -p "$pid"
 	cat record.log
 	grep -q "started others before, which are not recorded (2 in total); to record them, add to -p: $children\$" record.log
+	"$GCPROF" report | tr -s '\n ' ' ' | grep -q "2 processes that the recorded ones had started before are not recorded"
 	record --duration 0.1 -p "$pid,${children%,*}"
 	grep -q "(1 in total); to record them, add to -p: ${children#*,}\$" record.log
 	record --duration 0.1 -p "$pid,$children"
@@ -304,7 +305,7 @@ has_lines() { # FILE COUNT
 	kill "${children%,*}" "${children#*,}"
 }
 
-@test "a program whose file is gone, stripped and linked statically has its functions" {
+@test "long: a program whose file is gone, stripped and linked statically has its functions" {
 	need_root
 	gcc -O2 -static -D_GNU_SOURCE -fno-omit-frame-pointer -I"$ROOT/gc" -I"$ROOT/tests/workloads" \
 		"$ROOT"/tests/workloads/gcbench/*.c "$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -lm -o static
@@ -348,7 +349,7 @@ has_lines() { # FILE COUNT
 		"$(jq -c 'select(.record == "thread") | [.tid, .ns_tid]' dump)" "[$inner,1]"
 }
 
-@test "the recorder in a pid namespace of its own records what it sees there" {
+@test "long: the recorder in a pid namespace of its own records what it sees there" {
 	need_root
 	local helpers
 	helpers=$(declare -f start wait_said wait_attached begin_recording end_recording record_running \
@@ -406,7 +407,7 @@ lose_begins() { # COUNT COMMANDS
 		index("churn_round") != null and all(startswith("[") | not)' report.json
 }
 
-@test "processes whose begin was lost: names, mappings and numbers are read from /proc" {
+@test "long: processes whose begin was lost: names, mappings and numbers are read from /proc" {
 	need_root
 	lose_begins 5 ''
 	jq -e --argjson lost "$lost" '[.threads[] | select(.pid as $pid | $lost | index($pid))] |
@@ -450,6 +451,21 @@ lose_begins() { # COUNT COMMANDS
 		"$(printf '%s\n' "$inside" "$joins" | sort -n | paste -sd, | sed 's/.*/[&]/')"
 	holds '[.threads[] | select(.samples > 0)] | length >= 3'
 	wait_until removed "$group"
+}
+
+@test "the memory that a control group leaves a program is known, and what is in use of it" {
+	need_root
+	mount=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ {print $2; exit}' /proc/self/mounts)
+	file=memory.limit_in_bytes
+	[ -n "$mount" ] || { mount=/sys/fs/cgroup file=memory.max; }
+	group=$mount/gcprof-memory-$$
+	mkdir -p "$group/inner" && echo 500M >"$group/$file" || skip 'no limit of memory can be set here'
+	record -- sh -c "echo \$\$ >$group/inner/cgroup.procs; exec $WORKLOADS/churn --seconds 3 --threads 1"
+	holds '.cpu | .memory_limit_bytes == 524288000 and .memory_used_bytes > 500000 and
+		.memory_used_bytes < .memory_limit_bytes'
+	record -- true
+	holds '.cpu.memory_limit_bytes != 524288000'
+	rmdir "$group/inner" "$group"
 }
 
 @test "--cgroup: nobody in it yet, and the end of it" {
@@ -515,7 +531,7 @@ has_children() { # PID NAME COUNT
 	[ "$(pgrep -c -P "$1" -x "$2")" = "$3" ]
 }
 
-@test "more processes than descriptors are allowed at first" {
+@test "long: more processes than descriptors are allowed at first" {
 	need_root
 	# shellcheck disable=SC2016 # the inner shell's variables
 	start sh -c 'for i in $(seq 300); do sleep 100 & echo $!; done >pids; touch made; wait'
@@ -534,7 +550,7 @@ has_children() { # PID NAME COUNT
 	grep -qE 'sleep\) and [0-9]+ more has mapped' record.log
 }
 
-@test "processes are given with several -p, separated by commas or blanks, or behind -p" {
+@test "long: processes are given with several -p, separated by commas or blanks, or behind -p" {
 	need_root
 	local first pids
 	start sleep 100

@@ -9,17 +9,26 @@ READER_MIB=512 # and the reader
 END_S=${END_S:-3} # from SIGINT, or the end of --duration, to the end; see patience()
 TURN_MS=${TURN_MS:-50} # of the main loop
 READERS_MIN=1000       # that are killed in ten minutes of siege
+SLOWER=1               # how many times as long the program that means no harm runs
 BLAME='reader|refused|too |damaged|no unwind rows|no function names' # one of these words says what is wrong with a file
 # Sanitizers take several times the memory and the time.
 if grep -qs fsanitize "$BUILD/flags"; then
 	GCPROF_MIB=$((GCPROF_MIB * 8)) READER_MIB=$((READER_MIB * 4)) END_S=$((END_S * 10)) TURN_MS=$((TURN_MS * 20))
+	SLOWER=3
 	READERS_MIN=100
+	# What is freed and kept to find its use is no memory of the recorder's.
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=64
 fi
-export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS READERS_MIN BLAME
+export ATTACKER GCPROF_MIB READER_MIB END_S TURN_MS READERS_MIN SLOWER BLAME
 
-# Compiles the programs into a folder that the attacker may use.
+# Compiles the programs into a folder that the attacker may use. The one that means no harm has no sanitizers,
+# which would slow it down and start processes.
 build_attacks() { # FOLDER
-	local from=$ROOT/tests/e2e/programs name
+	local from=$ROOT/tests/e2e/programs workloads=$WORKLOADS name
+	if grep -qs fsanitize "$BUILD/flags"; then
+		workloads=$ROOT/build/workloads
+		env -u BUILD make -s -C "$ROOT" build/workloads/churn >/dev/null || return 1
+	fi
 	for name in mapper opens points stuck; do
 		gcc -std=gnu11 -O1 -D_GNU_SOURCE "$from/$name.c" -o "$1/$name" || return 1
 	done
@@ -27,7 +36,7 @@ build_attacks() { # FOLDER
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static "$from/linker.c" -o "$1/linker" || return 1
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE -static -no-pie -Wl,--section-start=.block=0x20000000 \
 		"$from/becomes.c" -o "$1/becomes" || return 1
-	cp "$WORKLOADS/churn" "$from/functions.py" "$1"
+	cp "$workloads/churn" "$from/functions.py" "$1"
 }
 
 # Begins a command of the attacker.

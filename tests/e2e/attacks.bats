@@ -43,29 +43,23 @@ wait_recorder() { # SECONDS
 	done
 }
 
-# Has the program that means no harm run, if the script has one? A busy machine may begin it late.
-has_churned() { # SCRIPT
-	[[ $1 = *churn* ]] || return 0
-	! pgrep -s "$(cat driver)" -x churn >/dev/null || {
-		begun=1
-		return 1
-	}
-	[ -n "$begun" ]
-}
-
-# Records what a script starts until it is interrupted. The script's processes go on.
+# Records what a script starts until it is interrupted, after these seconds and after the program that means no
+# harm, if the script has one: a busy machine may begin it late. The script's processes go on.
 attack() { # SECONDS SCRIPT [OPTION...]
-	local seconds=$1 script=$2 since begun=
+	local seconds=$1 script=$2 since
 	shift 2
+	rm -f churned
+	[[ $script = *churn* ]] || : >churned
 	peak=0 reader_peak=0 early=0 code=0
-	printf 'echo $$ >driver\ncd "%s"\nPATH=%s:$PATH\n%s\nwait\n' "$PWD" "$PROGRAMS" "$script" >script
+	printf 'echo $$ >driver\ncd "%s"\nPATH=%s:$PATH\nchurn() { command churn "$1" $(($2 * SLOWER)); : >churned; }\n%s\nwait\n' \
+		"$PWD" "$PROGRAMS" "$script" >script
 	"$GCPROF" record -v -F 999 --max-overhead 100 "$@" -- setsid --wait bash script >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_until test -s driver
 	started+=("-$(cat driver)")
 	since=$(clock)
-	while is_running "$recorder" && { ! has_churned "$script" || ! is_past "$since" "$seconds"; }; do
+	while is_running "$recorder" && { [ ! -e churned ] || ! is_past "$since" "$seconds"; }; do
 		see_memory "$recorder"
 		[ "$early" != 0 ] || ! is_past "$since" 3 || early=$peak
 		sleep 0.05
@@ -194,7 +188,7 @@ mapped() { # FILE
 	bomb sections program 4000000 /bin/sleep
 	bomb cfa library.so 43000 "$(ldconfig -p | sed -nE 's/.*libz.so.1 .*=> //p' | head -n 1)"
 	peak=0 reader_peak=0
-	LD_PRELOAD=$PWD/library.so "$GCPROF" record -v --duration 1 -- ./program 30 >out 2>record.log 3>&- &
+	"$GCPROF" record -v --duration 1 -- env LD_PRELOAD="$PWD/library.so" ./program 30 >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_recorder $((4 + END_S))
@@ -440,7 +434,7 @@ unlock_map() {
 	mkdir later
 	attack 6 "${AS_ATTACKER[*]} mapper -n . -k 1200 plain.so & sleep 2
 		cp '$PROGRAMS/churn' later; later/churn --seconds 2 &
-		until grep -q churn /proc/\$!/comm; do :; done; rm later/churn"
+		until grep -q churn /proc/\$!/comm; do :; done; rm later/churn; wait \$!; : >churned"
 	bounded
 	honest
 }
@@ -547,6 +541,10 @@ has_busy_reader() { # RECORDER TICKS
 	return 1
 }
 
+has_started() { # PID NAME
+	[ -n "$(started_by "$1" "$2")" ]
+}
+
 @test "recorder gets SIGKILL while a reader is deep in a file: that ends, too" {
 	setup_folder
 	bomb cfa cfa.so
@@ -554,12 +552,11 @@ has_busy_reader() { # RECORDER TICKS
 	recorder=$!
 	started+=("$recorder")
 	wait_until has_busy_reader $recorder 30
+	wait_until has_started $recorder mapper
 	readers=$(started_by $recorder gcprof-reader)
 	echo "readers: $readers"
 	[ -n "$readers" ]
-	for program in $(started_by $recorder mapper); do
-		started+=("$program")
-	done
+	started+=("$(started_by $recorder mapper)")
 	kill -KILL $recorder
 	since=$(clock)
 	for reader in $readers; do
@@ -583,13 +580,18 @@ has_filtered() { # RECORDER NAME...
 	done
 }
 
+# It ends by itself: a recording that ends lets its program go on.
+SPINS='import time
+end = time.monotonic() + 10
+while time.monotonic() < end: pass'
+
 @test "processes that open files, access memory and attach probes: they can execute nothing and have no network" {
 	setup_folder
 	"$GCPROF" record --duration 10 -- "$PROGRAMS/churn" --seconds 20 >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_until has_filtered $recorder gcprof-opener gcprof-attacher
-	"$GCPROF" record -o other.data --duration 2 -- /usr/bin/python3 -c 'while True: pass' >out 2>other.log 3>&-
+	"$GCPROF" record -o other.data --duration 2 -- /usr/bin/python3 -c "$SPINS" >out 2>other.log 3>&-
 	"$GCPROF" report --json other.data | jq -e '[.functions[] | select(.name == "<module>" and .runtime == "managed")] | length > 0'
 	wait $recorder
 	holds '.alloc.samples > 100 and .gc.minor.count > 10'

@@ -6,16 +6,17 @@
 load common
 
 # What calls main is missing from stacks of the first milliseconds, before there are unwind rows.
-# Records gcbench with samples every 16 KiB into NAME.data and what they say into NAME.json.
+# Records gcbench with samples every 64 KiB into NAME.data and what they say into NAME.json.
 record_gcbench() { # NAME GCPROF_BATCH
-	GCPROF_BATCH=$2 GCPROF_SEED=3 record -R 16K -F 0 --syscall-rate 0 -o "$1.data" -- \
+	GCPROF_BATCH=$2 GCPROF_SEED=3 record -R 64K -F 0 --syscall-rate 0 -o "$1.data" -- \
 		"$WORKLOADS/gcbench" 2
 	"$GCPROF" report --json "$1.data" >"$1.json"
 }
 
-# Whoever records the whole machine meanwhile may ask for fewer samples.
+# Whoever records the whole machine meanwhile may ask for fewer samples, and whoever keeps the recorder waiting
+# fills the ring.
 is_its_own() { # NAME
-	[ "$(jq .alloc.period_changes "$1.json")" = 0 ]
+	[ "$(jq '.alloc.period_changes + .streams.alloc.lost' "$1.json")" = 0 ]
 }
 
 # Records into NAME.data what nobody else asked for fewer samples of.

@@ -7,45 +7,93 @@ load common
 
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
-	! command -v javac >/dev/null || javac -d "$PROGRAMS" "$ROOT"/tests/causes/gc/Cache.java
+	! command -v javac >/dev/null || javac -d "$PROGRAMS" "$ROOT/tests/causes/gc/Shop.java"
 }
 
 setup() {
 	need_root
-	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# CPU time of the collector's threads, by the scheduler.
-collector_ns() {
-	jq '[.threads[] | select(.name | test("^(GC Thread|G1 |VM Thread)")).cpu_ns] | add' report.json
-}
-
-run_cache() { # OPTION [without]
-	record -R 64K -- java -Xmn32m -Xmx256m "$1" -cp "$PROGRAMS" Cache 8000000 "${@:2}"
-	ask . >report.json
-}
-
-# The site's share in collections is within 15 points of what they cost less without it.
-saves() { # OPTION
-	local with without
-	run_cache "$1" without
-	without=$(collector_ns)
-	run_cache "$1"
-	with=$(collector_ns)
-	holds "(1 - $without / $with) as \$truth | ([.sites[] | select(.functions[0] == \"Cache.keeper\").gc_ns] | add) /
-		([.sites[].gc_ns] | add) | (. - \$truth | fabs) < 0.15 and . > 0.5"
-	holds '.gc.parts | .samples > 50 and .copying_ns > .roots_ns'
+# What a program's collector saves without a cause is what was predicted: a row of tests/causes/gc/table.
+predicts() { # ROW
+	PAIRS=1 run "$ROOT/tests/causes/removals" "$BUILD" "^$1\$"
+	echo "$output"
+	[[ ${lines[1]} != skipped* ]] || skip 'its runtime is not installed'
+	[ "$status" = 0 ] && [[ ${lines[1]} == right* ]]
 }
 
 @test "long: a site that keeps its objects has the collections that it causes: Serial" {
-	saves -XX:+UseSerialGC
+	predicts cache-serial
 }
 
 @test "long: a site that keeps its objects has the collections that it causes: Parallel" {
-	saves -XX:+UseParallelGC
+	predicts cache-parallel
 }
 
 @test "a site that keeps its objects has the collections that it causes: G1" {
-	saves -XX:+UseG1GC
+	predicts cache-g1
+}
+
+@test "a site that keeps objects just long enough has the collections that it causes: the project's own collector" {
+	predicts ledger
+}
+
+# Records a server while it answers so many requests, once it remembers all that it can.
+serve() { # REQUESTS [fixed]
+	rm -f port
+	java -Xmx300m -XX:+UseG1GC -cp "$PROGRAMS" Shop serve "${@:2}" >port 3>&- &
+	pid=$!
+	started+=("$pid")
+	wait_until test -s port
+	java -cp "$PROGRAMS" Shop ask "$(cat port)" 12000
+	begin_recording -p "$pid"
+	java -cp "$PROGRAMS" Shop ask "$(cat port)" "$1"
+	end_recording
+	kill "$pid"
+	read_report gcprof.data
+}
+
+@test "long: a Java server that remembers too much: its collector takes as much less without as is predicted" {
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+	local without
+	started=()
+	serve 20000 fixed
+	without=$(ask .cpu.collector_ns)
+	serve 20000
+	echo "without: $without"
+	holds "(1 - $without / .cpu.collector_ns) as \$truth |
+		([.functions[] | select(.name == \"Shop.load\").gc_keeping_ns] | add) / .cpu.collector_ns |
+		\$truth > 0.5 and (. - \$truth | fabs) < 0.15"
+	holds '[.findings[] | select(.kind == "collections") | .where.function] == ["Shop.load"]'
+}
+
+@test "long: garbage makes Go's cycles come as often as it is allocated" {
+	predicts go-garbage
+}
+
+@test "long: Go's cycles take as long as what is alive" {
+	predicts go-live
+}
+
+@test "long: GOGC and GOMEMLIMIT change how often cycles come, and what is saved" {
+	for gogc in 50 200 400; do
+		GOGC=$gogc predicts go-garbage
+	done
+	export GOGC=off GOMEMLIMIT=150MiB
+	predicts go-garbage
+	predicts go-live
+}
+
+@test "long: Python's full collections take as long as what is alive in them, and free what is not any more" {
+	predicts python-live
+	predicts python-cycles
+}
+
+@test "long: Python's collections take as long as there are containers, and those freed at once cost nothing" {
+	predicts python-young-live
+	record -R 64K --agent python -- python3 "$ROOT/tests/causes/gc/cycles.py"
+	holds '.cpu.collector_ns as $all | ([.sites[] | select(.functions[0] == "acyclic").gc_ns] | add) < 0.05 * $all'
+	holds '([.sites[] | select(.functions[0] == "cycles").gc_allocating_ns] | add) > 0
+		and ([.sites[] | select(.functions[0] == "cycles").gc_keeping_ns] | add) < 0.1 * .cpu.collector_ns'
 }

@@ -43,7 +43,7 @@ start_server() { # NAME
 	local try
 	for try in $(seq 20); do
 		[ -e "$1/config.xml" ] || {
-			port=$((20000 + 3 * (RANDOM % 10000)))
+			port=$((10000 + 3 * (RANDOM % 7000))) # below those of connections
 			write_config "$1"
 		}
 		(cd "$1" && exec clickhouse-server --config-file=config.xml >output 2>&1 3>&-) &

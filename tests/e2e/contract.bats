@@ -81,7 +81,7 @@ outside() {
 	same outcomes "$("$GCPROF" query 'SELECT fate, age, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1' | grep -c '^freed.* 750$')" 1
 }
 
-@test "two providers in one process: each has its own types, sums, stacks and collections" {
+@test "long: two providers in one process: each has its own types, sums, stacks and collections" {
 	local count=2000000
 	GCPROF_SEED=1 "$GCPROF" record --max-overhead off -F 0 -R 16K -- \
 		env LD_PRELOAD="$PWD/agent.so" ./contract two $count >truth 2>record.log
@@ -128,7 +128,7 @@ cycles_are_named() {
 		tail -n 2 | paste -sd' ')" 'allocation stall,30 heap has grown,10'
 }
 
-@test "a recorder that attaches later has the names of cycles and their reasons" {
+@test "long: a recorder that attaches later has the names of cycles and their reasons" {
 	./contract cycles 100000 &
 	started+=($!)
 	wait_busy $!

@@ -33,7 +33,7 @@ check_unknown() { # STREAM
 }
 
 @test "figures of streams that were not recorded are null in JSON and SQL" {
-	record -F 0 -- ls -lR /usr/share/doc
+	record -F 0 --no-off-cpu -- ls -lR /usr/share/doc
 	for stream in ALLOC GC CPU SCHED FAULT; do
 		check_unknown "$stream"
 	done
@@ -43,7 +43,7 @@ check_unknown() { # STREAM
 }
 
 @test "the text has no column for what was not recorded, and ? for a program without a sampler" {
-	record -F 999 -- sh -c "$WORKLOADS/churn --seconds 1; gzip -c /bin/bash >/dev/null"
+	record -F 999 --no-off-cpu -- sh -c "$WORKLOADS/churn --seconds 1; gzip -c /bin/bash >/dev/null"
 	"$GCPROF" report --functions --width 200 >functions
 	absent 'off  ' functions
 	"$GCPROF" report --programs --width 200 >programs
@@ -54,10 +54,30 @@ check_unknown() { # STREAM
 
 @test "exports leave out what was not recorded" {
 	command -v go >/dev/null || skip 'go is not installed'
-	record -F 999 -- ls -lR /usr/share/doc
+	record -F 999 --no-off-cpu -- ls -lR /usr/share/doc
 	"$GCPROF" export -f pprof -o calls.pb.gz
 	go tool pprof -raw calls.pb.gz >raw 2>/dev/null
 	same 'kinds of samples' "$(grep -A1 '^Samples:' raw | tail -n 1 | sed 's/\[dflt\]//; s/ *$//')" cpu/nanoseconds
+}
+
+@test "what became of objects is unknown, not nothing, where no collection tells" {
+	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
+	echo 'class Makes { static Object last; public static void main(String[] a) {
+		for (int i = 0; i < 300000; i++) last = new byte[1000]; } }' >Makes.java
+	javac Makes.java
+	record -F 0 -- java -XX:+UseZGC -Xmx128m -cp . Makes
+	holds '.alloc.samples > 100 and .gc.cycles.count > 0'
+	holds '.alloc | .live_bytes == null and .live == {"estimate": null, "low": null, "high": null}'
+	holds '[.alloc.types[], .sites[] | .survived_bytes, .promoted_bytes, .died_old_bytes, .live_bytes] | unique == [null]'
+	"$GCPROF" export -f sqlite -o all.db
+	same 'live in SQL' "$(sqlite3 all.db 'SELECT count(live_bytes) FROM recording')" 0
+	same 'sites in SQL' "$(sqlite3 all.db 'SELECT count(live_bytes) + count(survived_bytes) FROM sites')" 0
+	"$GCPROF" export -f pprof -o objects.pb.gz
+	! zcat objects.pb.gz | grep -q inuse || return 1
+	record -F 0 -- java -XX:+UseSerialGC -Xmx128m -cp . Makes
+	holds '.alloc.live.high > 0 and ([.sites[].live_bytes] | any(. != null))'
+	"$GCPROF" export -f pprof -o objects.pb.gz
+	zcat objects.pb.gz | grep -q inuse
 }
 
 @test "a comparison names what only one side recorded" {

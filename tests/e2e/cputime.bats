@@ -44,17 +44,16 @@ shared() { # TICKS
 
 @test "a program in step with timers: its CPU time is exact, and functions have their due" {
 	need_root
-	record -- "$PROGRAMS/clocked" steps 3
-	exact .cpu.on_cpu_ns
-	exact '.programs[] | select(.name == "clocked").cpu_ns'
+	record -- sh -c "$CHILD" "$PROGRAMS/clocked" steps 3
+	exact "$CLOCKED"
 	divided
 	adds_up
 }
 
 @test "a program that works all the time: nearly all of it has a function" {
 	need_root
-	record -- "$PROGRAMS/clocked" cpu 2
-	exact .cpu.on_cpu_ns
+	record -- sh -c "$CHILD" "$PROGRAMS/clocked" cpu 2
+	exact "$CLOCKED"
 	divided
 	adds_up
 	holds '.cpu.no_samples_ns < .cpu.on_cpu_ns / 10'
@@ -62,14 +61,16 @@ shared() { # TICKS
 
 # Records a program in a cgroup of its own: clocks of threads stop some microseconds before they leave the
 # CPU, that of the group does not. Sets $used.
-record_in_group() { # COMMAND
+record_in_group() { # COMMAND [OPTION]
 	local mount group
 	mount=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
 	[ -n "$mount" ] || skip 'no cgroup hierarchy of version 2 is mounted'
 	group=$mount/gcprof-cputime-$$
 	mkdir "$group" 2>/dev/null || skip 'cannot make a cgroup'
-	record -- sh -c "echo \$\$ >$group/cgroup.procs; exec $1"
-	used=$(awk '$1 == "usage_usec" {print $2 * 1000}' "$group/cpu.stat")
+	record ${2:+"$2"} -- sh -c "echo \$\$ >$group/cgroup.procs; exec $1"
+	# The shell may take tens of milliseconds on a busy machine, before it is in the group.
+	used=$(awk -v shell="$(ask '[.programs[] | select(.name == "sh").cpu_ns] | add // 0')" \
+		'$1 == "usage_usec" {printf "%.0f", $2 * 1000 + shell}' "$group/cpu.stat")
 	rmdir "$group"
 }
 
@@ -83,10 +84,11 @@ record_in_group() { # COMMAND
 }
 
 # Ticks hit a thread before its time is reported: it waits for the others, in turn with the recorder.
-@test "3000 threads of a millisecond: their function has their CPU time, in every view" {
+@test "long: 3000 threads of a millisecond: their function has their CPU time, in every view" {
 	need_root
 	local view
-	record_in_group "$PROGRAMS/clocked wave 3000"
+	# In the views that are read here, waits are samples like those of CPU time.
+	record_in_group "$PROGRAMS/clocked wave 3000" --no-off-cpu
 	exact .cpu.on_cpu_ns "$used"
 	# Where the recorder was late, its last ticks may stand for time that is not reported any more.
 	adds_up 100
@@ -95,7 +97,7 @@ record_in_group() { # COMMAND
 	for view in pprof firefox; do
 		"$GCPROF" export -f "$view" --filter function=work_one -o "only.$view.gz"
 	done
-	zcat only.pprof.gz | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export" \
+	zcat only.pprof.gz | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/userspace/export/pprof" \
 		profile.proto | awk '/^sample_type/ {types++} /^sample \{/ {i = 0} /^  value: / {sum[i++] += $2}
 			/^  type: / && !(types in type) {type[types] = $2} /^string_table: / {name[n++] = $2}
 			END {for (t in type) if (name[type[t]] == "\"cpu\"") printf "%.0f\n", sum[t - 1]}' >views
@@ -115,15 +117,16 @@ record_in_group() { # COMMAND
 	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/ring.c" -o "$PROGRAMS/ring"
 	"$PROGRAMS/ring" poll >/dev/null || skip 'the kernel allows no io_uring'
 	for way in poll async; do
-		record -- "$PROGRAMS/ring" "$way"
+		record -- sh -c "$CHILD" "$PROGRAMS/ring" "$way"
 		echo "$way"
-		exact .cpu.on_cpu_ns
+		# It says what it used before it ends, which takes some milliseconds.
+		holds "([.programs[] | select(.name == \"ring\").cpu_ns] | add) - $(truth cpu_ns) | . > -3e6 and . < 2e7"
 		adds_up
 		holds '[.threads[] | select(.name | startswith("iou-"))] | map(.cpu_ns) | add > 5e7'
 	done
 }
 
-@test "processes that take longer to end than they work: what they take to end has samples" {
+@test "long: processes that take longer to end than they work: what they take to end has samples" {
 	need_root
 	record -- "$PROGRAMS/clocked" tasks 500
 	exact .cpu.on_cpu_ns
@@ -135,7 +138,7 @@ record_in_group() { # COMMAND
 	"$GCPROF" report --json | jq -e '.stacks.complete > 0.95'
 }
 
-@test "a timer that was slowed down: CPU time is exact all the same" {
+@test "long: a timer that was slowed down: CPU time is exact all the same" {
 	need_root
 	"$GCPROF" record --syscalls off --max-overhead 0.01 -- "$PROGRAMS/clocked" cpu 6 >out 2>record.log
 	cat record.log
@@ -145,7 +148,7 @@ record_in_group() { # COMMAND
 	shared 8
 }
 
-@test "where timer samples cost too much there are fewer after the first thousand, and CPU time is exact all the same" {
+@test "long: where timer samples cost too much there are fewer after the first thousand, and CPU time is exact all the same" {
 	need_root
 	"$GCPROF" record -v --syscalls off --max-overhead 0.5 -- "$PROGRAMS/clocked" cpu 4 >out 2>record.log
 	cat record.log
@@ -157,7 +160,8 @@ record_in_group() { # COMMAND
 	"$GCPROF" dump | jq -s '[.[] | select(.record == "cpu") | [.ticks, 1] | max] | group_by(.) |
 		map({(first | tostring): length}) | add' >ticks
 	cat ticks
-	jq -e '.["1"] >= 900 and .["1"] < 2500 and ([to_entries[] | select((.key | tonumber) >= 2).value] | add) > 100' ticks
+	# Beside other programs, whose interrupts count as well, the limit is reached earlier.
+	jq -e '.["1"] >= 300 and .["1"] < 2500 and ([to_entries[] | select((.key | tonumber) >= 2).value] | add) > 100' ticks
 }
 
 @test "long: the timer is slower once there are enough samples, and CPU time is exact all the same" {
@@ -186,7 +190,7 @@ record_in_group() { # COMMAND
 	adds_up
 }
 
-@test "for how long threads wait for a CPU is what the kernel says, and what is left of their time" {
+@test "long: for how long threads wait for a CPU is what the kernel says, and what is left of their time" {
 	need_root
 	# shellcheck disable=SC2016 # for the programs
 	record -- taskset -c 0 sh -c 'for i in 1 2 3; do
@@ -202,7 +206,21 @@ record_in_group() { # COMMAND
 	done
 	holds '([.threads[].queued_ns] | add) as $all | .cpu.queued_ns == $all and $all > .cpu.on_cpu_ns'
 	"$GCPROF" report >report
-	tr -s ' \n' ' ' <report | grep -qE 'Threads were ready to run but had no CPU.*Threads were ready to run for .* but waited for a CPU'
+	tr -s ' \n' ' ' <report | grep -qE 'Threads were ready to run but had no CPU.*Threads were ready to run for .* but had no CPU'
 	same 'in SQL' "$("$GCPROF" query --format csv 'SELECT sum(queued_ns) FROM threads' | tail -n 1)" \
 		"$(jq '[.threads[].queued_ns] | add' report.json)"
+}
+
+# Linux 6.12 and later count a whole sleep as such a wait if the thread is moved to another CPU meanwhile.
+@test "long: a thread that sleeps on a busy machine waits for a CPU only from when it is woken" {
+	need_root
+	gcc -O1 -pthread -o late "$BATS_TEST_DIRNAME/programs/late.c"
+	start ./late spin
+	for _ in 1 2 3; do
+		record --max-overhead off -- ./late
+		late=$(truth late_ns)
+		echo "woken $late ns too late, $(ask '[.threads[] | .off_cpu.preempted.ns] | add') ns preempted"
+		holds '([.threads[] | .off_cpu.preempted.ns] | add) as $preempted |
+			(.cpu.queued_ns - $preempted - '"$late"' | fabs) < 1e8 + .cpu.queued_ns / 50'
+	done
 }

@@ -103,7 +103,7 @@ means() { # COMMAND...
 	wait "$pid"
 }
 
-@test "the way to attach probes and the guard against preemption do not depend on a kernel's version" {
+@test "long: the way to attach probes and the guard against preemption do not depend on a kernel's version" {
 	need_root
 	means env >as_it_is
 	means setarch --uname-2.6 >as_another
@@ -160,7 +160,7 @@ with_cgroups() { # TYPE FOLDER
 	same owner "$(stat -c %u own.data)" 65534
 }
 
-@test "each capability removed in turn: what is missing is told by its name" {
+@test "long: each capability removed in turn: what is missing is told by its name" {
 	need_root
 	"$GCPROF" doctor --json >doctor.json
 	names=$(jq -r '.capabilities | keys[] | ascii_downcase | ltrimstr("cap_")' doctor.json)
@@ -209,7 +209,7 @@ with_cgroups() { # TYPE FOLDER
 	same program "$(awk '{print $2}' program)" "$(awk '/^CapEff/ {print $2}' /proc/self/status)"
 }
 
-@test "without CAP_SYSLOG timer samples in BPF programs count as the program's, and the doctor says so" {
+@test "long: without CAP_SYSLOG timer samples in BPF programs count as the program's, and the doctor says so" {
 	need_root
 	with +bpf,+perfmon,+syslog ./gcprof doctor --json >doctor.json
 	same 'with it' "$(verdict 'kernel addresses')" ok

@@ -35,7 +35,7 @@ expect() { # STATUS PATTERN ARGUMENTS...
 }
 
 @test "every command refuses a profile of another version by the name of its writer" {
-	printf '\1\025\6gcprof\5\014gcprof 9.8.7' | zstd -q >newer.data
+	printf '\1\025\6gcprof\6\014gcprof 9.8.7' | zstd -q >newer.data
 	printf '\1\010\6gcprof\2' | zstd -q >older.data
 	for command in report info dump query diff export view merge; do
 		case $command in
@@ -46,7 +46,7 @@ expect() { # STATUS PATTERN ARGUMENTS...
 		*) arguments=newer.data ;;
 		esac
 		# shellcheck disable=SC2086 # words
-		expect 1 'newer.data: gcprof 9.8.7 wrote it in format 5; this is gcprof .*reads format 4' $command $arguments
+		expect 1 'newer.data: gcprof 9.8.7 wrote it in format 6; this is gcprof .*reads format 5' $command $arguments
 	done
 	expect 1 'older.data: an older gcprof wrote it in format 2' report older.data
 }
@@ -127,7 +127,7 @@ until_told='"$1" --seconds 300 & i=0
 	read_report copy
 	# It holds what the last line says, and is said to hold no more.
 	jq -e --argjson s "$(grep -o 'ends about [0-9.]*' told | cut -d' ' -f3)" \
-		'.duration_ns / 1e9 - $s | fabs < 0.1' .report.json
+		'.duration_ns / 1e9 - $s | fabs < 0.5' .report.json
 	! grep -q 'nothing lost' told
 }
 
@@ -136,7 +136,7 @@ ignored() {
 	echo $((0x$(awk '/SigIgn/ {print $2}') & ~0x180000000))
 }
 
-@test "record: a limit of file sizes is told like a full disk, and not inherited" {
+@test "long: record: a limit of file sizes is told like a full disk, and not inherited" {
 	need_root
 	local code=0
 	# shellcheck disable=SC2016 # the inner shell's variables

@@ -64,7 +64,7 @@ cpu_ms() { # traced_ns|untraced_ns
 		map(.[$which]) | add / 1e6 | floor'
 }
 
-@test "the CPU time of windows and gaps is together what the kernel says that the program used" {
+@test "long: the CPU time of windows and gaps is together what the kernel says that the program used" {
 	need_root
 	local used traced untraced
 	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {p = 0.25 / n; print p < 0.01 ? 0.01 : p}')" \
@@ -82,7 +82,7 @@ cpu_ms() { # traced_ns|untraced_ns
 	[ "$traced" -le "$(awk '{print int($1 / 1e6 * 1.02) + 20}' traced_windows)" ]
 }
 
-@test "the time of calls that wait longer than a window is estimated, too" {
+@test "long: the time of calls that wait longer than a window is estimated, too" {
 	need_root
 	record -F 0 --max-overhead "$(awk -v n="$(nproc)" 'BEGIN {print 1 / n}')" -- sh -c \
 		'dd if=/dev/zero of=/dev/null bs=1 status=none & perl -e "select(undef, undef, undef, .04) for 1 .. 100"; kill $!'
@@ -122,7 +122,7 @@ while True: os.getppid()' &
 	python3 -c 'import time
 while True: time.sleep(1)' &
 	started+=($!)
-	sleep 0.5
+	wait_until grep -q '^230 ' /proc/$!/syscall # clock_nanosleep()
 	record --max-overhead off --duration 1.8 -p $!
 	holds '.duration_ns as $ns | [.syscalls[] | select(.name == "clock_nanosleep").total_ns - $ns | fabs < 1e7] == [true]'
 }

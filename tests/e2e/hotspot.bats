@@ -126,12 +126,12 @@ collects_twice() { # OPTION
 	holds '.gc.heap_peak_bytes <= 128 * 1048576'
 }
 
-@test "a young collection and a full one in the same pause are two: Serial" {
+@test "long: a young collection and a full one in the same pause are two: Serial" {
 	need_java
 	collects_twice -XX:+UseSerialGC
 }
 
-@test "a young collection and a full one in the same pause are two: Parallel" {
+@test "long: a young collection and a full one in the same pause are two: Parallel" {
 	need_java
 	collects_twice -XX:+UseParallelGC
 }
@@ -158,7 +158,7 @@ sums() {
 	awk -F, '{ n[$1] += $2 } END { for (name in n) print name "," n[name] }' | LC_ALL=C sort
 }
 
-@test "pauses of G1 have names, stops have reasons, and none is counted twice" {
+@test "long: pauses of G1 have names, stops have reasons, and none is counted twice" {
 	need_java
 	export JAVA_TOOL_OPTIONS=-XX:InitiatingHeapOccupancyPercent=1
 	record_java -XX:+UseG1GC 20 1000000
@@ -172,7 +172,7 @@ sums() {
 	same 'reasons of cycles' "$(LC_ALL=C sort seen)" "$(LC_ALL=C sort log)"
 }
 
-@test "pauses of ZGC have names, stops have reasons, and none is counted twice" {
+@test "long: pauses of ZGC have names, stops have reasons, and none is counted twice" {
 	need_java
 	java -XX:+UseZGC -version 2>/dev/null || skip 'this java has no ZGC'
 	record_java -XX:+UseZGC 10 1000000
@@ -190,7 +190,7 @@ generational() {
 	done
 }
 
-@test "Remark and Cleanup of G1 have the sizes of the log, less a region at most" {
+@test "long: Remark and Cleanup of G1 have the sizes of the log, less a region at most" {
 	need_java
 	local java
 	java=$(generational)
@@ -207,7 +207,7 @@ generational() {
 	areas_add_up
 }
 
-@test "minor and major cycles of ZGC are those of the log, also while both are in progress" {
+@test "long: minor and major cycles of ZGC are those of the log, also while both are in progress" {
 	need_java
 	local java
 	java=$(generational)
@@ -239,10 +239,10 @@ generational() {
 	holds '.gc.heap_peak_bytes <= 256 * 1048576'
 }
 
-@test "attached in mid-collection: pauses count for their recorded part, all CPU time is the collector's" {
+@test "long: attached in mid-collection: pauses count for their recorded part, all CPU time is the collector's" {
 	need_java
 	local pid
-	java -Xmx512m -XX:+UseSerialGC -cp "$PROGRAMS" Linger 1500000 >ready &
+	java -Xmx512m -XX:+UseSerialGC -cp "$PROGRAMS" Linger 600000 >ready &
 	started=($!)
 	pid=${started[0]}
 	wait_until grep -q ready ready
@@ -296,7 +296,7 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	same sites "$(paste -sd, sites)" Allocate.makeArray,Allocate.makeNode
 }
 
-@test "samples have their classes with compact object headers, too" {
+@test "long: samples have their classes with compact object headers, too" {
 	need_java
 	local java
 	for java in /usr/lib/jvm/*/bin/java; do
@@ -313,7 +313,7 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 	grep -F 'UseCompactObjectHeaders' record.log || holds '.alloc.samples > 10'
 }
 
-@test "why a machine has no samples is said by doctor, info and report" {
+@test "long: why a machine has no samples is said by doctor, info and report" {
 	need_java
 	local pid
 	# Other programs of the recording have theirs.
@@ -340,7 +340,7 @@ doctor_says() { # PID CONDITION
 	"$GCPROF" doctor --json -p "$1" | jq -e "[.[] | select(.runtime == \"hotspot\")] | length == 1 and (.[0] | $2)"
 }
 
-@test "attached: samples from then on, and nothing stays written" {
+@test "long: attached: samples from then on, and nothing stays written" {
 	need_java
 	local pid
 	java -Xmx128m -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
@@ -390,7 +390,7 @@ right_sums() { # NODES
 	holds '.alloc.samples | . > 0.8 * 278e7 / 2097152 and . < 1.2 * 278e7 / 2097152'
 }
 
-@test "more samples than the ceiling make them rarer, and change no sum" {
+@test "long: more samples than the ceiling make them rarer, and change no sum" {
 	need_java
 	record --ceiling 200 -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 40 1000000
 	right_sums 40000000
@@ -399,7 +399,7 @@ right_sums() { # NODES
 	holds '.alloc.period_changes > 0 and .alloc.samples < 0.9 * 1112e7 / 524288'
 }
 
-@test "-R reaches a running machine, and what a killed recorder left is put back" {
+@test "long: -R reaches a running machine, and what a killed recorder left is put back" {
 	need_java
 	local pid
 	java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Allocate 100000 1000000 >/dev/null &
@@ -487,7 +487,7 @@ children_by() { # MECHANISM
 	children_by FORK
 }
 
-@test "a shell that runs Java twice, and Java that runs Java" {
+@test "long: a shell that runs Java twice, and Java that runs Java" {
 	need_java
 	record -R 64K -F 0 -- sh -c 'for i in 1 2; do java -Xmx64m -Dbefore=500 -cp "$PROGRAMS" Allocate 3 1000000; done'
 	right_sums 6000000
@@ -504,7 +504,7 @@ child_samples() { # PID
 	child=$(pgrep -P "$1" -x java) && is_switch "$child" 01
 }
 
-@test "a Java program and the Java that it starts meanwhile: nothing stays written" {
+@test "long: a Java program and the Java that it starts meanwhile: nothing stays written" {
 	need_java
 	local parent child
 	java -cp "$PROGRAMS" Children 10000 sh -c "[ -e go ] || exec sleep 0.1
@@ -533,7 +533,7 @@ child_samples() { # PID
 	is_interval "$child" $DEFAULT
 }
 
-@test "large objects: a note where the sampler takes too few, their share where it does not" {
+@test "long: large objects: a note where the sampler takes too few, their share where it does not" {
 	need_java
 	local exact
 	record -F 0 -- java -Xmx128m -XX:+UseG1GC -cp "$PROGRAMS" Sizes 1000000

@@ -29,15 +29,15 @@ all_are_loaded() {
 	programs "$!" >now
 	wait "$!"
 	[ "$(wc -l <now)" -gt 15 ]
-	# The table is clang 14's. What others make is as large, but the verifier follows more of its paths.
+	# The table is clang 14's. What others make is a bit larger, and the verifier follows more of its paths.
 	read -r clang _ <"$BUILD/bpf/flags"
-	most=1.03
-	[[ $("$clang" -dumpversion) = 14.* ]] || most=4
+	large=1.03 most=1.03
+	[[ $("$clang" -dumpversion) = 14.* ]] || large=1.1 most=4
 	# The rest of small programs varies by a few instructions with the compiler.
-	awk -v most="$most" -F '[|` ]+' '
+	awk -v large="$large" -v most="$most" -F '[|` ]+' '
 		FNR == NR { if (/^\| `/ && NF == 5) { translated[$2] = $3; verified[$2] = $4 }; next }
 		{ split($0, of, " "); name = of[1] }
-		of[2] > translated[name] * 1.03 + 20 || of[3] > verified[name] * most + 20 {
+		of[2] > translated[name] * large + 20 || of[3] > verified[name] * most + 20 {
 			printf "more than the table has: | `%s` | %d | %d |\n", name, of[2], of[3]
 			grown = 1
 		}

@@ -28,6 +28,7 @@ setup() {
 }
 
 teardown() {
+	rm -f "/tmp/gcprof-$USER_ID.lock"
 	end_started
 	[ -z "${RUNNING:-}" ] || kill -KILL "$RUNNING" 2>/dev/null || true
 	[ -z "${java:-}" ] || kill -KILL "$java" 2>/dev/null || true
@@ -170,7 +171,7 @@ is_gone() { # PID
 	! grep -qE '^State:[[:space:]]+[^Z[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-@test "the user stops the process that opens the profile: a message within seconds, the program does not run" {
+@test "long: the user stops the process that opens the profile: a message within seconds, the program does not run" {
 	mkfifo mine/pipe # opening it waits for a reader
 	chown $USER_ID mine/pipe
 	SUDO_UID=$USER_ID SUDO_GID=$USER_ID "$GCPROF" record -o mine/pipe -- /bin/touch mine/ran 2>log 3>&- &
@@ -202,7 +203,7 @@ is_gone() { # PID
 	unharmed
 }
 
-@test "the user stops a Java virtual machine and the process that loads the agent into it: recorded without the agent" {
+@test "long: the user stops a Java virtual machine and the process that loads the agent into it: recorded without the agent" {
 	command -v javac >/dev/null || skip 'no javac: default-jdk-headless'
 	classes=$(mktemp -d /tmp/gcprof-invoker-XXXXXX) # that the user may search, with all folders above
 	javac -d "$classes" "$BATS_TEST_DIRNAME/programs/Lives.java"
@@ -416,4 +417,18 @@ with() { # CAPABILITIES COMMAND...
 	refused 'you may not write there' with +bpf,+perfmon,+sys_admin,+dac_override ./gcprof record -o roots/data -- /bin/touch mine/ran
 	with +bpf,+perfmon,+sys_admin,+dac_override ./gcprof record -o mine/data -- /bin/true
 	unharmed
+}
+
+@test "a user with capabilities of gcprof's file, for whom another user has made the file of recorders: a warning says that gcprof pause will not work" {
+	[ ! -e /run/user/$USER_ID ] || skip "the user's recorders are known in /run"
+	touch "/tmp/gcprof-$USER_ID.lock"
+	chown 65534 "/tmp/gcprof-$USER_ID.lock"
+	cp "$GCPROF" gcprof
+	chmod 755 gcprof
+	with +bpf,+perfmon,+sys_admin ./gcprof record -o mine/data -- /bin/true 2>record.log
+	rm "/tmp/gcprof-$USER_ID.lock"
+	cat record.log
+	grep 'warning: gcprof pause, resume and snapshot will not find this recorder: ' record.log
+	with +bpf,+perfmon,+sys_admin ./gcprof record -o mine/data -- /bin/true 2>record.log
+	absent 'will not find this recorder' record.log
 }

@@ -81,7 +81,7 @@ END
 	chmod +x script
 	# Before the machine has started its last thread, no program runs in it. Attaching may take longer, which
 	# is said, but not each time.
-	for _ in 1 2 3 4 5; do
+	for _ in $(seq 15); do
 		record -F 0 -- ./script
 		grep -q 'nothing lost' record.log
 		holds '([.streams[].lost] | add) == 0 and [.warnings[] | select(.name == "lost_data")] == []'
@@ -111,7 +111,7 @@ hot() { # OPTIONS...
 	holds_shares
 }
 
-@test "interpreted Java methods have their shares of the CPU time" {
+@test "long: interpreted Java methods have their shares of the CPU time" {
 	hot -Xint
 }
 
@@ -139,7 +139,7 @@ hot() { # OPTIONS...
 	holds_shares
 }
 
-@test "methods inlined in a loop without safepoints have their share" {
+@test "long: methods inlined in a loop without safepoints have their share" {
 	need_java
 	javac -d . "$ROOT/tests/e2e/programs/Inlined.java"
 	# On a very busy machine the virtual machine may have read its flag before it was set; reports say so.
@@ -169,7 +169,7 @@ hot() { # OPTIONS...
 	"$GCPROF" doctor -p "${started[0]}" | grep -F DebugNonSafepoints
 }
 
-@test "almost all stacks of javac are complete and all Java frames have names" {
+@test "long: almost all stacks of javac are complete and all Java frames have names" {
 	local i j
 	need_java
 	for i in $(seq 5); do
@@ -252,7 +252,7 @@ yields() { # ARGUMENTS...
 		{(.name): .cpu_total_ns}] | add' >of.json
 }
 
-@test "a virtual thread's frames that are in the heap are missing, and its stacks are not whole" {
+@test "long: a virtual thread's frames that are in the heap are missing, and its stacks are not whole" {
 	local jdk
 	need_root
 	for jdk in /usr/lib/jvm/*; do

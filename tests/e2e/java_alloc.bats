@@ -63,11 +63,11 @@ lived() { # OPTION BYTES_OF_AN_OBJECT
 	lived -XX:+UseParallelGC 40
 }
 
-@test "survival and live heap are what the program says: G1" {
+@test "long: survival and live heap are what the program says: G1" {
 	lived -XX:+UseG1GC 40
 }
 
-@test "survival and live heap are what the program says: ZGC" {
+@test "long: survival and live heap are what the program says: ZGC" {
 	# Its references take 8 bytes.
 	lived -XX:+UseZGC 48
 }

@@ -74,13 +74,30 @@ shares_off() { # TRUTH REPORT
 	same "shares off by more" "$off" "[]"
 }
 
-@test "allocated bytes of the allocating functions lie near the truth" {
-	run jq -n -c --slurpfile truth truth --slurpfile report report.json '
+# Prints the functions whose allocated bytes are far from the truth.
+bytes_off() { # TRUTH REPORT
+	jq -n -c --slurpfile truth "$1" --slurpfile report "$2" '
 		[$truth[0].functions | to_entries[] | select(.value.alloc_bytes > 10000000) | .key as $name |
 		 {name: $name, truth: .value.alloc_bytes,
 		  seen: ([$report[0].functions[] | select(.name == $name) | .alloc_total_bytes] | add // 0)} |
 		 select((.seen - .truth | fabs) > 0.35 * .truth)]'
+}
+
+@test "allocated bytes of the allocating functions lie near the truth" {
+	run bytes_off truth report.json
 	same "functions far off" "$output" "[]"
+}
+
+# Profiles forget names, modules and stacks beyond a budget, and define them again: here at once.
+@test "names that are forgotten at once are those of what they name" {
+	GCPROF_TEST_NAMES=0 GCPROF_SEED=1 "$GCPROF" record --max-overhead off -R 64K -o forgotten.data -- "$WORKLOADS/known" \
+		>out 2>forgotten.log
+	"$GCPROF" report --json forgotten.data >forgotten.json
+	run bytes_off out forgotten.json
+	same "functions far off" "$output" "[]"
+	jq -e '[.alloc.types[].name | select(test("^[0-9(?]"))] == [] and (.functions | length > 10)' forgotten.json
+	# Some are there more than once.
+	[ "$("$GCPROF" dump forgotten.data | jq -r 'select(.record == "string").text' | sort | uniq -d | wc -l)" -gt 10 ]
 }
 
 @test "survival lies within its interval" {

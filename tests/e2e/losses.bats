@@ -154,7 +154,7 @@ allocate() {
 	GCPROF_TEST_RING=process=4K start
 	[ "$(lost PROCESS_RING)" -gt 0 ]
 	same sent "$(($(stored $kinds) + $(lost PROCESS_RING)))" "$all"
-	GCPROF_TEST_CEILING=100 start
+	GCPROF_TEST_CEILING=20 start
 	[ "$(lost PROCESS_CEILING)" -gt 0 ]
 	same sent "$(($(stored $kinds) + $(lost PROCESS_CEILING) + $(lost NAME_CEILING) + $(lost PROCESS_RING)))" "$all"
 	holds '.streams.process.lost >= ([.losses[] | select(.name == "PROCESS_CEILING").count][0])'

@@ -86,7 +86,7 @@ nices_are() { # VALUES STAT...
 	jq -e --argjson truth "$(truth cpu_ns)" '.cpu.on_cpu_ns, (.cpu.on_cpu_ns - $truth | fabs) < $truth / 50 + 10000000' filtered
 }
 
-@test "a timer that is slow by itself ticks all the same" {
+@test "long: a timer that is slow by itself ticks all the same" {
 	need_root
 	start "$PROGRAMS/clocked" busy 600
 	begin_recording --system -F 2 --syscalls off

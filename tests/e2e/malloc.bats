@@ -22,7 +22,7 @@ setup() {
 # Records `blocks`, which says by its status that its blocks were right; what it printed is in `out`.
 blocks() { # PERIOD MODE [COUNT]
 	record --malloc -R "$1" -- "$BLOCKS" "${@:2}" || { cat out record.log; return 1; }
-	grep -q 'nothing lost' record.log
+	grep -q 'nothing lost' record.log || { cat record.log; return 1; }
 }
 
 # Within 2.4 halves of the intervals: one run in 400,000 is outside. By function, since the first stacks may
@@ -43,7 +43,7 @@ right_live() {
 }
 
 @test "places and what they keep have the amounts that they had" {
-	blocks 32K known 1000000
+	blocks 64K known 1000000 # 9,000 samples: half of the ring holds them all
 	right_bytes take_small malloc
 	right_bytes take_large calloc
 	right_bytes grow realloc
@@ -53,7 +53,7 @@ right_live() {
 	"$GCPROF" report --live | grep -q 'take_small < known'
 }
 
-@test "with the default period, too" {
+@test "long: with the default period, too" {
 	record --malloc -- "$BLOCKS" known 1000000
 	right_bytes take_large calloc
 	right_bytes grow realloc
@@ -78,8 +78,8 @@ right_live() {
 	holds '.alloc.live.estimate < 0.02 * .alloc.bytes.estimate'
 }
 
-@test "a process forks while another thread allocates" {
-	blocks 16K forks 15
+@test "long: a process forks while another thread allocates" {
+	blocks 64K forks 15
 	# 64 MiB of the parent, and of each child: it frees what is not its own, which changes nothing.
 	holds '.alloc.live.estimate | . > 16 * 67e6 and . < 17 * 68e6'
 }
@@ -103,7 +103,7 @@ right_live() {
 	holds '[.sites[] | select(.functions[0] == "take") | .type] == ["malloc"]'
 }
 
-@test "code that calls the C library's allocator without the agent frees and resizes the program's blocks" {
+@test "long: code that calls the C library's allocator without the agent frees and resizes the program's blocks" {
 	gcc -g -O1 "$BATS_TEST_DIRNAME/programs/crossing.c" -o crossing -ldl
 	gcc -g -O1 -shared -fPIC -DPLUGIN "$BATS_TEST_DIRNAME/programs/crossing.c" -o plugin.so
 	record --malloc -R 4K -- ./crossing ./plugin.so
@@ -164,7 +164,7 @@ forms() { # MOST
 }
 
 @test "a program that closes its files and forbids itself system calls" {
-	blocks 16K closed 400000
+	blocks 32K closed 400000 # 6,900 samples
 	right_bytes take_large calloc
 }
 
@@ -180,6 +180,7 @@ forms() { # MOST
 
 # Of 102 and 300 MB, in 1560 and 4580 samples.
 news() { # OPTION...
+	local guessed
 	cat >new.cpp <<-'C++'
 		#include <memory>
 		#include <string>
@@ -196,8 +197,12 @@ news() { # OPTION...
 	C++
 	g++ -g -O1 -std=c++17 "$@" new.cpp -o new
 	record --malloc -R 64K -- ./new
-	holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes | . > 87e6 and . < 118e6'
-	holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes | . > 260e6 and . < 340e6'
+	# Stacks that are walked without unwind rows, while the recorder is kept waiting, may lack their callers.
+	guessed=$(ask '[.losses[] | select(.name == "GUESSED").count] | add // 0 | . * 65536')
+	holds '[.functions[] | select(.name | startswith("wides"))][0].alloc_total_bytes |
+		. > 87e6 - '"$guessed"' and . < 118e6'
+	holds '[.functions[] | select(.name | startswith("strings"))][0].alloc_total_bytes |
+		. > 260e6 - '"$guessed"' and . < 340e6'
 }
 
 @test "C++: new and delete, sized and aligned, with libstdc++ inside" {
@@ -223,14 +228,14 @@ right_sites() {
 	! grep 'leak_here.*;' folded
 }
 
-@test "C++: the site is the function that uses a container, not the container" {
+@test "long: C++: the site is the function that uses a container, not the container" {
 	for options in '-O2 -g' '-O0 -g' -O0 '-O2 -static-libstdc++'; do
 		g++ $options "$BATS_TEST_DIRNAME/programs/containers.cc" -o containers
 		right_sites ./containers
 	done
 }
 
-@test "Rust: the site is the function that uses a container, not the container" {
+@test "long: Rust: the site is the function that uses a container, not the container" {
 	command -v rustc || skip 'there is no rustc'
 	for options in '-O -g' ''; do
 		rustc $options "$BATS_TEST_DIRNAME/programs/containers.rs" -o containers
@@ -238,7 +243,7 @@ right_sites() {
 	done
 }
 
-@test "programs that were not written for this do what they do" {
+@test "long: programs that were not written for this do what they do" {
 	for command in \
 		"sqlite3 :memory: 'with recursive c(x) as (select 1 union all select x+1 from c where x<100000) select count(*), sum(length(hex(zeroblob(x%500)))) from c'" \
 		"gcc -x c -O2 -S -o - $BATS_TEST_DIRNAME/programs/blocks.c -w" \
@@ -251,7 +256,7 @@ right_sites() {
 	done
 }
 
-@test "git collects a repository" {
+@test "long: git collects a repository" {
 	git init -q repository
 	for i in {1..20}; do
 		seq $((i * 1000)) >"repository/$i"
@@ -311,7 +316,7 @@ unsampled() { # PROGRAM REASON COMMAND...
 	"$GCPROF" info | grep "^not sampled .*$2"
 }
 
-@test "programs that cannot be sampled are in the profile, also among children" {
+@test "long: programs that cannot be sampled are in the profile, also among children" {
 	echo 'int main(void) { __builtin_free(__builtin_malloc(100)); return 0; }' >free.c
 	gcc -fno-builtin free.c -o free
 	gcc -fno-builtin -static free.c -o fixed

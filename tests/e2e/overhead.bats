@@ -96,7 +96,7 @@ tracepoints() { # PID
 	"$GCPROF" report | grep -qE '^ +0 ended .* clock_nanosleep$'
 }
 
-@test "nothing is attached to system calls while they are not traced" {
+@test "long: nothing is attached to system calls while they are not traced" {
 	local most=0 now=0
 	start 0.5
 	# Two programs belong to system calls; the others stay.
@@ -160,7 +160,7 @@ ask_for_fewer() {
 	has_fewer
 }
 
-@test "programs are asked for fewer allocation samples where all together take too much, and no longer afterwards" {
+@test "long: programs are asked for fewer allocation samples where all together take too much, and no longer afterwards" {
 	start_churn
 	before=$(asked)
 	ask_for_fewer
@@ -214,7 +214,7 @@ recorded() { # ASC|DESC SECONDS
 			GROUP BY second ORDER BY second $1 LIMIT $2)" | tail -n 1
 }
 
-@test "calls of up to ten milliseconds are short where all together take too much, and all are counted" {
+@test "long: calls of up to ten milliseconds are short where all together take too much, and all are counted" {
 	local sleepers=() begin rest
 	need_root
 	for _ in 1 2 3; do
@@ -255,7 +255,7 @@ work() { # COMMAND...
 		awk 'END {split($0, t, /[ms ]+/); print t[1] * 60 + t[2] + t[3] * 60 + t[4]}'
 }
 
-@test "what recording is said to take of the programs is what they lose, interrupts included" {
+@test "long: what recording is said to take of the programs is what they lose, interrupts included" {
 	need_root
 	# In turn, since a machine that others use is faster at one time than at another.
 	for _ in 1 2 3 4 5; do
@@ -282,7 +282,7 @@ work() { # COMMAND...
 
 # The kernel goes through all links of a file at each hit: 80,000 times 200, here. What that takes depends on the
 # machine's caches: on a busy one, more than is said.
-@test "probes of a file that 200 processes have are said to cost more than those of one, and no more than they do" {
+@test "long: probes of a file that 200 processes have are said to cost more than those of one, and no more than they do" {
 	need_root
 	cat >forks.py <<-'END'
 		import gc, os, time

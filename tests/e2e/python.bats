@@ -28,7 +28,7 @@ holds_collections() { # FILE
 	need_python
 	record -F 0 -- "$PYTHON" "$PROGRAMS/cycles.py" 0.3
 	holds_collections out
-	holds '.gc.named | map(.name) == ["generation 0", "generation 1", "generation 2"]'
+	holds '.gc.named | map(.name) | sort == ["generation 0", "generation 1", "generation 2"]'
 	# Each has the memory of the process, here some 10 MB.
 	same 'collections with that' "$("$GCPROF" query "SELECT count(*) = count(rss_bytes), min(rss_bytes) > 4e6,
 		max(rss_bytes) < 1e8 FROM collections" 2>/dev/null | tail -n 1 | xargs)" '1 1 1'
@@ -39,7 +39,7 @@ holds_collections() { # FILE
 	grep -F ", $(ask '.gc.minor.count + .gc.major.count') gc," record.log
 }
 
-@test "collections of a Python without notes" {
+@test "long: collections of a Python without notes" {
 	need_python
 	# Its notes are another provider's.
 	sed 's/python\x00gc__/pythox\x00gc__/g' "$(realpath "$(command -v "$PYTHON")")" >python
@@ -53,7 +53,7 @@ holds_collections() { # FILE
 }
 
 # As clang makes it of sources of 3.14. The functions are as far from each other as there.
-@test "collections of a Python whose PyGC_Collect() ends with a jump to the function that collects" {
+@test "long: collections of a Python whose PyGC_Collect() ends with a jump to the function that collects" {
 	need_root
 	printf '%s\n' 'unsigned long Py_Version = 0x030e00f0;' 'char _PyRuntime[4096];' \
 		'__attribute__((noipa)) long collects(void *thread, int generation, int reason)' \
@@ -200,12 +200,12 @@ loops() {
 	return 1
 }
 
-@test "functions have their shares in threads" {
+@test "long: functions have their shares in threads" {
 	hot threads
 	same threads "$(found_in thread share)" 4
 }
 
-@test "functions have their shares in generators" {
+@test "long: functions have their shares in generators" {
 	hot generators
 	"$GCPROF" export -f folded -o - 2>/dev/null | grep -E 'run.*;produce.*;share.*;one;one;one'
 }
@@ -228,7 +228,7 @@ loops() {
 		($of.one / ($of.one + $of.two) - 0.75 | fabs) < 0.1'
 }
 
-@test "stacks deeper than the limit are marked, and have their innermost functions" {
+@test "long: stacks deeper than the limit are marked, and have their innermost functions" {
 	need_python
 	record -- "$PYTHON" "$PROGRAMS/hot.py" 1 deep
 	holds '.stacks.unfinished.managed_cut > 0.3 * .stacks.samples'
@@ -236,7 +236,7 @@ loops() {
 	holds '(.cpu.on_cpu_ns - .cpu.recording_ns) as $all | [.functions[] | select(.name | IN("one", "two")) | .cpu_total_ns] | add > 0.6 * $all'
 }
 
-@test "a script, and an environment of its own" {
+@test "long: a script, and an environment of its own" {
 	need_python
 	"$PYTHON" -m venv --without-pip env || skip 'there is no venv'
 	hot plain env/bin/python
@@ -264,13 +264,13 @@ nests() { # PYTHON
 	nests "$PYTHON"
 }
 
-@test "workers that a server forks have functions" {
+@test "long: workers that a server forks have functions" {
 	local all without
 	need_python
 	cat >server.py <<'END'
 import os, time
 def worker():
-    end = time.process_time() + 0.3
+    end = time.process_time() + 0.6
     while time.process_time() < end:
         sum(range(1000))
     os._exit(0)
@@ -310,10 +310,10 @@ END
 	holds '[.functions[] | select(.name == "touches") | .faults > 10000] == [true]'
 }
 
-@test "almost all stacks of compileall are complete" {
+@test "long: almost all stacks of compileall are complete" {
 	need_python
 	mkdir source
-	cp -r /usr/lib/python3.*/{[a-i]*.py,email,json,http} source
+	cp -r /usr/lib/python3.*/{*.py,email,json,http} source
 	record -- "$PYTHON" -m compileall -q -f source
 	are_whole 250
 	holds '.cpu.on_cpu_ns as $all | [.functions[] | select(.name == "compile_dir")][0].cpu_total_ns > 0.7 * $all'

@@ -121,7 +121,7 @@ record_churn() { # STATUS COMMAND...
 	same exits "$(jq -s '[.[] | select(.record == "exit" and .last == 1)] | length' dump)" 4
 }
 
-@test "a storm of processes is counted to the last call" {
+@test "long: a storm of processes is counted to the last call" {
 	need_root
 	record -- /bin/sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done'
 	cat record.log

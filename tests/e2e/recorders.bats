@@ -176,7 +176,7 @@ is_right() { # FILE
 	is_right launched.data
 }
 
-@test "five recorders come and go at random, some are killed: right names, right shares, nothing is left" {
+@test "long: five recorders come and go at random, some are killed: right names, right shares, nothing is left" {
 	make_static_neighbour
 	./neighbour 120 >program.out 3>&- &
 	program=$!
@@ -235,22 +235,29 @@ is_right() { # FILE
 	same launched "$("$GCPROF" report --json launched.data | jq .alloc.samples)" "$(cat launched.out)"
 }
 
-@test "a program that gcprof started is not recorded any more once that has left, nor are its children" {
-	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/family.c" \
-		"$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -o program -lpthread
-	start_recorder first -- ./program 2
-	program=$(pgrep -P "$recorder" -x program)
-	started+=("$program")
-	wait_until pgrep -P "$program" -x program
-	mapfile -t children < <(pgrep -P "$program" -x program)
-	started+=("${children[@]}")
-	[ "${#children[@]}" -gt 0 ]
-	for pid in "$program" "${children[@]}"; do
-		wait_until is_recorded "$pid"
-	done
-	end_recorders "$recorder"
-	for pid in "$program" "${children[@]}"; do
-		needs_nobody_else same "requests of $pid" "$(requests "$pid")" "$(printf '%08d %0768d' 0 0)"
-	done
+is_asked_for_nothing() { # PID
+	[ "$(requests "$1")" = "$(printf '%08d %0768d' 0 0)" ]
 }
 
+@test "a program that gcprof started is not recorded any more once that has left or is killed, nor are its children" {
+	gcc -O1 -D_GNU_SOURCE -I"$ROOT/gc" "$ROOT/tests/e2e/programs/family.c" \
+		"$BUILD/libgcprof-gc.a" "$BUILD/libgcprof-provider.a" -o program -lpthread
+	for signal in INT KILL; do
+		start_recorder first -- ./program 2
+		program=$(pgrep -P "$recorder" -x program)
+		started+=("$program")
+		wait_until pgrep -P "$program" -x program
+		mapfile -t children < <(pgrep -P "$program" -x program)
+		started+=("${children[@]}")
+		[ "${#children[@]}" -gt 0 ]
+		for pid in "$program" "${children[@]}"; do
+			wait_until is_recorded "$pid"
+		done
+		kill -s $signal "$recorder"
+		wait "$recorder" || true
+		for pid in "$program" "${children[@]}"; do
+			wait_until is_asked_for_nothing "$pid" || needs_nobody_else false
+		done
+		kill -KILL "$program"
+	done
+}

@@ -50,17 +50,17 @@ calls() { # PATTERN
 	holds '([.functions[] | select(.name == "leaf")][0] | .cpu_self_ns > 0.5 * .cpu_total_ns)'
 }
 
-@test "functions have their shares in threads" {
+@test "long: functions have their shares in threads" {
 	hot threads
 	same threads "$(found_in thread share)" 4
 }
 
-@test "functions have their shares in fibers, which have stacks of their own" {
+@test "long: functions have their shares in fibers, which have stacks of their own" {
 	hot fibers
 	calls '^[^;]*;[^;]*;rb_vm_invoke_proc;rb_vm_exec;block in run;.*;rb_vm_exec;block [(]2 levels[)] in run;share;'
 }
 
-@test "functions of a program that runs already" {
+@test "long: functions of a program that runs already" {
 	local pid
 	need_ruby
 	ruby "$PROGRAMS/hot.rb" 2 plain >said &

@@ -57,7 +57,7 @@ lua|lua_createtable||No names can be had
 mono|mono_gc_collect||mono --jitmap
 chez-scheme|S_do_gc||No names can be had
 ghc|hs_main||not stripped
-ghc||-DTEXT="(Gen: %2d)"|not stripped
+ghc||-DTEXT="%7.3f  (Gen: %2d)"|not stripped
 graalvm-native||-DSECTION=".svm_heap"|-H:+PreserveFramePointer
 sbcl|collect_garbage call_into_lisp||No names can be had
 dotnet|g_dacTable||DOTNET_PerfMapEnabled=1
@@ -65,6 +65,9 @@ php|zend_gc_collect_cycles executor_globals||No names can be had
 r|R_gc||No names can be had
 END
 	same rows "$rows" "$(($(grep -c '^NAMED(' "$ROOT/userspace/runtimes/recognised.def") + 1))"
+	# gcprof itself, which looks for all of these, has none of the runtimes.
+	"$GCPROF" doctor "$GCPROF" >out
+	absent '^ *runtime ' out
 	# Half of what is asked for is not enough.
 	for exports in napi_create_function collect_garbage executor_globals ''; do
 		make_named program "$exports"
@@ -73,7 +76,7 @@ END
 	done
 }
 
-@test "code without names: the advice is that of its runtime, or none" {
+@test "long: code without names: the advice is that of its runtime, or none" {
 	need_root
 	make_named erlang erts_garbage_collect
 	make_named unknown ''
@@ -110,7 +113,7 @@ END
 	"$GCPROF" report | grep -E "^ *runtime ruby $(ruby -e 'print RUBY_VERSION'): no allocation samples"
 }
 
-@test "Ruby: marks and sweeps of a program that runs already" {
+@test "long: Ruby: marks and sweeps of a program that runs already" {
 	need ruby
 	attach 100 ruby "$PROGRAMS/collect.rb" 1000
 	holds '[.gc.named[] | {(.name): .count}] | add | .["minor mark"] > 0 and .sweep > 10'
@@ -163,7 +166,7 @@ holds_ocaml() { # LOG
 	holds_ocaml record.log
 }
 
-@test "OCaml: collections of a program that runs already" {
+@test "long: OCaml: collections of a program that runs already" {
 	build_ocaml
 	attach 100 ./stripped 1000000000
 	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 5 and .["major slice"] > 5'
@@ -271,7 +274,7 @@ holds_pypy() { # OUTPUT
 	holds '.streams.gc.attached | not'
 }
 
-@test "PyPy: collections of a program that runs already" {
+@test "long: PyPy: collections of a program that runs already" {
 	need pypy3
 	PYPY_GC_NURSERY=1M attach 100 pypy3 "$PROGRAMS/collect.py" 1000
 	holds '[.gc.named[] | {(.name): .count}] | add | .minor > 5 and .["major step"] > 5'

@@ -51,7 +51,7 @@ failed() { # FILE SECONDS WORDS
 	return 1
 }
 
-@test "a server that is silent or slow: an error after half a minute, by every command" {
+@test "long: a server that is silent or slow: an error after half a minute, by every command" {
 	local mode line n=0 pids=()
 	for mode in silent slow 'at once silent'; do
 		serve "$mode"
@@ -73,7 +73,7 @@ failed() { # FILE SECONDS WORDS
 	[ ! -e stacks ]
 }
 
-@test "an answer without end, or a larger one than is taken: an error, in limited memory" {
+@test "long: an answer without end, or a larger one than is taken: an error, in limited memory" {
 	local mode line n=0
 	for mode in endless headers 'arrays 250' 'at once endless'; do
 		serve "$mode"

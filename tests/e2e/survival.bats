@@ -18,16 +18,16 @@ setup() {
 	started=()
 }
 
-# Of all samples of a type nearly all have an outcome, and the share that survived is within 1.6 times the
+# Of the samples of a type most have an outcome, fewer where collections come late, and the share that survived is within 1.6 times the
 # interval: of 30 intervals of 95 %, one or two do not contain the truth.
 has_share() { # TYPE SHARE
 	holds "[.alloc.types[] | select(.name == \"Shares\$$1\") |
-		.samples > 500 and .fates > 0.7 * .samples and
+		.samples > 500 and .fates > 0.4 * .samples and
 		(.survived - $2 | fabs) < 0.8 * (.survived_high - .survived_low)] == [true]"
 }
 
 shares() { # JAVA OPTIONS...
-	record -F 99 -R 64K -- "$1" -Xmn64m -Xmx512m "${@:2}" -cp "$PROGRAMS" Shares 500000 3
+	record -F 99 -R 64K -- "$1" -Xmn64m -Xmx512m "${@:2}" -cp "$PROGRAMS" Shares 500000 1.5
 	has_share Kept10 0.1
 	has_share Kept50 0.5
 	has_share Kept90 0.9
@@ -48,11 +48,11 @@ none_dead() {
 	shares java -XX:+UseSerialGC
 }
 
-@test "of each class survives what is kept: Parallel" {
+@test "long: of each class survives what is kept: Parallel" {
 	shares java -XX:+UseParallelGC
 }
 
-@test "of each class survives what is kept: G1" {
+@test "long: of each class survives what is kept: G1" {
 	shares java -XX:+UseG1GC
 }
 
@@ -67,14 +67,14 @@ none_dead() {
 }
 
 # What the live heap is after full collections, in which old objects die.
-@test "old objects die in full collections: Serial" {
-	record -F 0 -R 64K -- java -XX:+UseSerialGC -Xmn64m -Xmx240m -Xlog:gc:file=log -cp "$PROGRAMS" Shares 500000 3
+@test "long: old objects die in full collections: Serial" {
+	record -F 0 -R 64K -- java -XX:+UseSerialGC -Xmn64m -Xmx240m -Xlog:gc:file=log -cp "$PROGRAMS" Shares 500000 1.5
 	grep -q 'Pause Full' log
 	holds '[.alloc.types[] | select(.name == "Shares$Kept90") | .died_old_bytes > 0.1 * .bytes.estimate] == [true]'
 }
 
 @test "old objects die where regions are collected: G1" {
-	record -F 0 -R 64K -- java -XX:+UseG1GC -Xmn64m -Xmx300m -Xlog:gc:file=log -cp "$PROGRAMS" Shares 500000 3
+	record -F 0 -R 64K -- java -XX:+UseG1GC -Xmn64m -Xmx300m -Xlog:gc:file=log -cp "$PROGRAMS" Shares 500000 1.5
 	grep -q 'Pause Remark' log
 	holds '[.alloc.types[] | select(.name == "Shares$Kept90") | .died_old_bytes > 0.1 * .bytes.estimate] == [true]'
 }
@@ -88,14 +88,14 @@ none_dead() {
 	none_dead
 }
 
-@test "nothing that is alive is dead if a collection fails: Parallel" {
+@test "long: nothing that is alive is dead if a collection fails: Parallel" {
 	record -F 0 -R 8K -- java -XX:+UseParallelGC -Xmx40m -Xlog:gc:file=log -cp "$PROGRAMS" Lives 3000
 	grep -q 'Pause Full' log
 	holds '.alloc.lost_fates > 0'
 	none_dead
 }
 
-@test "nothing that is alive is dead if a collection fails: G1" {
+@test "long: nothing that is alive is dead if a collection fails: G1" {
 	record -F 0 -R 8K -- java -XX:+UseG1GC -Xmx36m -Xlog:gc*:file=log -cp "$PROGRAMS" Lives 6000
 	grep -q 'To-space exhausted\|Evacuation Failure' log
 	grep -q 'Pause Full' log
@@ -105,7 +105,7 @@ none_dead() {
 @test "of collections that are not understood nothing is known" {
 	record -F 0 -R 8K -- java -XX:+UseZGC -Xmx192m -cp "$PROGRAMS" Lives 3000
 	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 30 and .fates == 0] == [true]'
-	holds '[.alloc.types[] | .died_old_bytes] | add == 0'
+	holds '[.alloc.types[] | .died_old_bytes, .live_bytes] | unique == [null]'
 }
 
 @test "a running program: what was there before is not followed" {
@@ -118,8 +118,8 @@ none_dead() {
 }
 
 # A nursery has 16,000 samples, and the lists of the kernel side end at 4096.
-@test "of too many objects some are followed, new and old ones alike" {
-	record -F 0 -R 4K --ceiling 100000 -- java -XX:+UseSerialGC -Xmn64m -Xmx512m -cp "$PROGRAMS" Shares 500000 3
+@test "long: of too many objects some are followed, new and old ones alike" {
+	record -F 0 -R 4K --ceiling 100000 -- java -XX:+UseSerialGC -Xmn64m -Xmx512m -cp "$PROGRAMS" Shares 500000 1.5
 	holds '[.alloc.types[] | select(.name | test("Kept")) | .fates < 0.9 * .samples] == [true, true, true]'
 	holds "[.alloc.types[] | select(.name | test(\"Kept\")) | (.survived - (.name[-2:] | tonumber) / 100 | fabs) <
 		0.8 * (.survived_high - .survived_low)] == [true, true, true]"

@@ -112,14 +112,14 @@ lives_without_probes() { # COMMAND...
 	holds '.streams.gc.attached and .gc.minor.count > 0'
 }
 
-@test "a Python that an emulator executes is recorded without probes, and a message says so" {
+@test "long: a Python that an emulator executes is recorded without probes, and a message says so" {
 	need_python
 	command -v valgrind >/dev/null || skip 'there is no valgrind'
 	lives_without_probes valgrind -q "$PYTHON" -I -S -c 'import gc; gc.collect(); print("alive")'
 	lives_without_probes sh -c "valgrind -q $PYTHON -I -S -c 'import gc; gc.collect(); print(\"alive\")'; exit 0"
 }
 
-@test "a Python whose code was copied at its start lives beside one that is recorded" {
+@test "long: a Python whose code was copied at its start lives beside one that is recorded" {
 	need_python
 	starts_python
 	begin_recording -p "$pid"
@@ -159,7 +159,92 @@ copies_later() { # HOW OPTION...
 	done
 }
 
-@test "a node that gets its option from a file copies its code and lives on" {
+@test "a program of the caller, who may not signal others, lives on when it copies its code" {
+	need_python
+	command -v setcap >/dev/null || skip 'there is no setcap (libcap2-bin)'
+	cp "$GCPROF" "$PYTHON" "$PROGRAMS/copies.so" .
+	setcap cap_bpf,cap_perfmon,cap_syslog+ep gcprof
+	printf '%s\n' 'import ctypes, gc, sys' 'for _ in range(100): gc.collect()' \
+		'ctypes.CDLL(sys.argv[1]).copy(b"/python3", b"move")' 'print("alive")' >later.py
+	chmod -R a+rX .
+	setpriv --reuid=65534 --regid=65534 --clear-groups ./gcprof record -o /dev/null -- \
+		./python3 -I -S -c "$(cat later.py)" ./copies.so >out 2>record.log || { cat record.log; return 1; }
+	same output "$(cat out)" alive
+	grep -q 'has replaced its code by a copy' record.log
+}
+
+@test "a program that the recorder may not signal has no breakpoints, and one message says so" {
+	need_python
+	start setpriv --reuid=65534 --regid=65534 --clear-groups "$PYTHON" -S -c "$COLLECTS"
+	wait_busy "$pid"
+	setpriv --bounding-set -kill "$GCPROF" record -p "$pid" 2>record.log &
+	recorder=$!
+	wait_until grep -q 'of another user is recorded without probes: without CAP_KILL' record.log
+	is_unchanged "$pid" /python3
+	end_recording
+	cat record.log
+	[ "$(grep -c 'without CAP_KILL' record.log)" = 1 ]
+	setpriv --bounding-set -kill "$GCPROF" doctor -v | grep -q 'missing *CAP_KILL'
+}
+
+# A program that collects, copies its code when it is told, and collects again; its recorder does nothing meanwhile.
+copies_unattended() { # HOW SIGNAL
+	rm -f go alive
+	start "$PYTHON" -I -S told.py "$PROGRAMS/copies.so" "$1"
+	wait_busy "$pid"
+	begin_recording -p "$pid"
+	wait_until is_changed "$pid" /python3
+	[ "$2" = INT ] || kill -STOP "$recorder"
+	touch go
+	[ "$2" = INT ] || sleep 0.1
+	kill -"$2" "$recorder" 2>/dev/null || true # which may have ended with the program
+	wait_until test -s alive
+	kill -KILL "$recorder" 2>/dev/null || true
+	wait "$pid"
+}
+
+@test "long: a program that copies its code lives on though its recorder is stopped, is killed or ends then" {
+	need_python
+	printf '%s\n' 'import ctypes, gc, os, sys' 'while not os.path.exists("go"): gc.collect()' \
+		'ctypes.CDLL(sys.argv[1]).copy(b"/python3", sys.argv[2].encode())' \
+		'for _ in range(100): gc.collect()' 'print("alive", file=open("alive", "w"))' >told.py
+	for how in move back; do
+		for signal in STOP KILL INT; do
+			copies_unattended "$how" $signal
+		done
+	done
+}
+
+@test "long: a program that copies its code lives on beside one whose file has the same inode number on another file system" {
+	need_python
+	mkdir one two
+	mount -t tmpfs none one && mount -t tmpfs none two || skip 'cannot mount a tmpfs'
+	cp "$WORKLOADS/churn" one/churn
+	cp "$PYTHON" two/python3
+	if [ "$(stat -c %i one/churn)" != "$(stat -c %i two/python3)" ]; then
+		umount one two
+		skip 'this kernel numbers the files of all tmpfs together'
+	fi
+	start one/churn --seconds 60
+	churn=$pid
+	printf '%s\n' 'import ctypes, gc, os, sys' 'while not os.path.exists("go"): gc.collect()' \
+		'ctypes.CDLL(sys.argv[1]).copy(b"/python3", b"move")' \
+		'for _ in range(100): gc.collect()' 'print("alive", file=open("alive", "w"))' >told.py
+	PYTHONHOME=/usr start two/python3 -I -S told.py "$PROGRAMS/copies.so"
+	wait_busy "$pid"
+	begin_recording -p "$churn"
+	wait_until is_changed "$churn" /churn
+	begin_recording -p "$churn" -p "$pid"
+	wait_until is_changed "$pid" /python3
+	touch go
+	wait_until test -s alive
+	wait "$pid"
+	end_recording
+	end_started
+	umount -l one two
+}
+
+@test "long: a node that gets its option from a file copies its code and lives on" {
 	need_root
 	"$NODE" --env-file=/dev/null -e 0 || skip 'there is no Node.js that reads options from a file'
 	echo 'NODE_OPTIONS="--use-largepages=on"' >options
@@ -187,8 +272,8 @@ copies_later() { # HOW OPTION...
 	done
 }
 
-@test "children of a fork are recorded, also when their parent has ended" {
-	need_python
+# A child of a child collects for a second after both parents have ended.
+forks_and_ends() {
 	cat >forks.py <<-'PY'
 		import gc, os, sys, time
 		gc.disable()
@@ -204,16 +289,38 @@ copies_later() { # HOW OPTION...
 		os.wait()
 		os._exit(0)
 	PY
-	record -F 0 -- sh -c "$PYTHON -I -S forks.py; sleep 2"
+}
+
+# What it did in its first milliseconds is not recorded: on a busy machine more, of its second.
+collected() {
+	local missed
 	cat record.log
 	"$GCPROF" query --format csv 'SELECT count(*) FROM collections' 2>/dev/null | tail -n 1 >counted
-	# What it did in its first milliseconds is not recorded: on a busy machine more, of its second.
-	missed=$(ask '[.losses[] | select(.name == "UNPROBED") | .count] | add')
+	missed=$(ask '[.losses[] | select(.name == "UNPROBED") | .count] | add // 0')
 	echo "$(cat counted) of $(cat out) collections, $missed ms missed"
 	[ "$missed" -gt 0 ]
 	awk -v missed="$missed" '{
 		getline counted <"counted"
 		exit !((counted > $1 / 2 || missed > 300) && counted <= $1 + 10) }' out
+}
+
+@test "children of a fork are recorded, also when their parent has ended" {
+	need_python
+	forks_and_ends
+	record -F 0 -- sh -c "$PYTHON -I -S forks.py; sleep 2"
+	collected
+}
+
+@test "long: they are, however long the recorder is kept waiting at any moment" {
+	need_python
+	local seed
+	forks_and_ends
+	for seed in {1..25}; do
+		python3 "$BATS_TEST_DIRNAME/programs/hold.py" "$seed" 0.4 "$GCPROF" record -v -F 0 --max-overhead 100 -- \
+			sh -c "$PYTHON -I -S forks.py; sleep 1.2" >out
+		echo "seed $seed"
+		collected
+	done
 }
 
 @test "a program that a thread executes is recorded from its start on" {

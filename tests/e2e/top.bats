@@ -23,11 +23,18 @@ start_churn() {
 # Runs top on a terminal of 120 (or $columns) x 30.
 on_terminal() { # WORDS...
 	command -v tmux >/dev/null || skip 'no tmux (make setup-runtimes)'
-	tmux -L $SOCKET new-session -d -x ${columns:-120} -y 30 "cd '$PWD' && '$GCPROF' top -d 0.3s $* 2>top.log; echo status \$? >ended"
+	# A server that was told to end may still take the connection.
+	wait_until tmux -L $SOCKET new-session -d -x ${columns:-120} -y 30 "cd '$PWD' && '$GCPROF' top -d 0.3s $* 2>top.log; echo status \$? >ended"
 }
 
 screen() { tmux -L $SOCKET capture-pane -p; }
 shows() { screen | grep -qE -- "$1"; } # PATTERN
+hides() { ! shows "$1"; } # a screen may be read when half of it is drawn
+# The only line in reverse video but the last.
+selection() { tmux -L $SOCKET capture-pane -pe | sed '$d' | grep -E "$(printf '\033')\[(0;)?7m" | sed 's/\x1b[^m]*m//g'; }
+selected() { selection | grep -qE -- "$1"; } # PATTERN
+later() { ! screen | head -n 1 | cmp -s - "$1"; } # PAGE: its clock has moved
+fills() { screen | sed 's/\xe2\x80\xa6/~/g' | awk -v columns="$1" '/~/ && length == columns {full = 1} END {exit !full}'; } # COLUMNS
 key() { tmux -L $SOCKET send-keys "$1"; }
 
 # Nothing of it is left: folders, recorders.
@@ -80,11 +87,11 @@ setup() {
 	start_churn
 	on_terminal -p "$churn"
 	wait_until shows 'functions of '
-	shows 'f functions s sites'
+	wait_until shows '^q quit .* space pause'
 	key s
 	wait_until shows 'sites of '
 	wait_until shows '^Allocation sites'
-	key t
+	key y
 	wait_until shows 'types of '
 	key c
 	wait_until shows 'calls of '
@@ -111,14 +118,14 @@ setup() {
 	start_churn
 	columns=78 on_terminal -p "$churn"
 	wait_until shows 'longest [0-9.]+ [mu]?s'
-	shows ' q quit$'
-	# Shortened names end in the last column.
-	screen | awk 'length == 78 {full = 1} END {exit !full}'
+	wait_until shows '^q quit  .*  W write  Tab pages  / filter'
 	screen | grep -q '^CPU .*collector'
-	shows '^pauses|^calls|^allocated'
-	# The keys do not all fit into fewer columns: the line ends in the middle of "write".
-	tmux -L $SOCKET resize-window -x 60 -y 30
-	wait_until shows '^f s t .* space pause, W wr$'
+	wait_until shows '^pauses|^calls|^allocated'
+	# The keys do not all fit into fewer columns.
+	tmux -L $SOCKET resize-window -x 40 -y 30
+	wait_until shows '^q quit  [?] keys  .*space pause$'
+	# Shortened names end in the last column.
+	wait_until fills 40
 }
 
 @test "a filter: for names in the table, or as in reports" {
@@ -133,7 +140,7 @@ setup() {
 	wait_until shows 'functions of '
 	key Space
 	wait_until shows 'RESUME'
-	shows 'churn_round'
+	wait_until shows 'churn_round'
 	key /
 	wait_until shows '^filter: _'
 	tmux -L $SOCKET send-keys -l xqz
@@ -141,8 +148,13 @@ setup() {
 	key BSpace
 	wait_until shows '^filter: xq_'
 	key Enter
-	wait_until shows 'only function=\*xq\*'
-	! shows 'churn_round' || return 1
+	wait_until shows 'only rows with "xq"$'
+	wait_until hides 'churn_round'
+	key /
+	tmux -L $SOCKET send-keys -l 'function=*xq*'
+	key Enter
+	wait_until shows 'only function=\*xq\*$'
+	wait_until hides 'churn_round'
 	key /
 	tmux -L $SOCKET send-keys -l phase=what
 	key Enter
@@ -154,13 +166,38 @@ setup() {
 	wait_until test -s ended
 }
 
+@test "arrows select a row, whose function opens and stays in sight while pages come" {
+	start_churn
+	on_terminal -p "$churn" -F 999
+	wait_until shows 'functions of '
+	wait_until shows 'churn_round'
+	key /
+	tmux -L $SOCKET send-keys -l churn_round
+	key Enter
+	wait_until shows 'rows with "churn_round"'
+	key Enter
+	wait_until shows '^Callers of churn_round'
+	key Down
+	wait_until selected 'churn_loop'
+	sleep 1
+	screen | head -n 1 >first
+	wait_until later first
+	selected 'churn_loop'
+	key Escape
+	wait_until shows '^Functions'
+	key q
+	wait_until test -s ended
+	same 'how it ended' "$(cat ended)" 'status 0'
+	wait_until all_gone
+}
+
 @test "the last page of a program that has ended stays until a key is pressed" {
 	churn=
 	on_terminal -- "$WORKLOADS/churn" --seconds 1
 	wait_until shows 'the recording has ended'
-	shows 'churn'
+	wait_until shows 'churn'
 	key f
-	shows 'functions of '
+	wait_until shows 'functions of '
 	key q
 	wait_until test -s ended
 	same 'how it ended' "$(cat ended)" 'status 0'

@@ -158,29 +158,29 @@ complete() {
 	complete
 }
 
-@test "user who makes calls of any number: honest programs have their calls in the totals" {
+@test "long: user who makes calls of any number: honest programs have their calls in the totals" {
 	record_beside 'fills calls &'
 	complete
 }
 
-@test "user whose programs flood the ring of allocation events: honest programs have their samples" {
+@test "long: user whose programs flood the ring of allocation events: honest programs have their samples" {
 	record_beside 'for i in 1 2 3 4 5 6 7 8; do hostile flood 100 & done;'
 	complete
 	absent 'ring was full' record.log
 }
 
-@test "user who maps a file over and over: honest programs have their names, samples and collections" {
+@test "long: user who maps a file over and over: honest programs have their names, samples and collections" {
 	record_beside 'for i in 1 2 3 4; do fills mappings plain.so & done;'
 	complete
 	absent 'ring was full' record.log
 }
 
 # What root starts when another user has filled the table has an entry: its end is seen as that of its last thread.
-@test "user who fills the table of processes: processes of others are followed from start to end" {
+others_are_followed() { # COMMAND that starts processes of another user and then prints its number
 	need_root
 	chmod a+rx .
 	cat >run <<-END
-		setsid ${AS_ATTACKER[*]} bash -c 'for i in {1..600}; do sleep 300 & done; echo \$\$ >&2; wait' 2>hog &
+		setsid $1 2>hog &
 		until [ -s hog ]; do sleep 0.1; done
 		for i in {1..20}; do
 			sleep 1 &
@@ -199,4 +199,111 @@ complete() {
 		[.[] | select(.record == "exit" and (.thread | IN($threads[]))) | .last]' dump >ends
 	jq -c . ends
 	jq -e 'length == 20 and all(. == 1)' ends
+}
+
+@test "user who fills the table of processes: processes of others are followed from start to end" {
+	others_are_followed "${AS_ATTACKER[*]} bash -c 'for i in {1..600}; do sleep 300 & done; echo \$\$ >&2; wait'"
+}
+
+@test "long: user who fills the table of processes as other users of /etc/subuid: processes of others are followed from start to end" {
+	echo "$ATTACKER:700000:100" >subuid
+	export GCPROF_TEST_SUBUID=$PWD/subuid
+	# shellcheck disable=SC2016
+	others_are_followed "bash -c 'for user in {700000..700019}; do
+		setpriv --reuid \$user --regid \$user --clear-groups bash -c \"for i in {1..30}; do sleep 300 & done; wait\" & done
+		sleep 3; echo \$\$ >&2; wait'"
+}
+
+@test "long: daemon that root started and that became another user takes what it can: that user pays for it" {
+	need_root
+	cat >becomes.c <<-END
+		#include <time.h>
+		#include <unistd.h>
+		__attribute__((constructor)) static void become(void)
+		{
+			if (setgid($ATTACKER) || setuid($ATTACKER))
+				_exit(1);
+			while (clock() < CLOCKS_PER_SEC * 3 / 2)
+				;
+		}
+	END
+	gcc -shared -fPIC becomes.c -o becomes.so
+	"$GCPROF" record -- env LD_PRELOAD="$PWD/becomes.so" "$PROGRAMS/hostile" types 2>record.log
+	grep 'more than a fair share' record.log
+	grep "more than a fair share of the recorder (user $ATTACKER: [0-9]*)" record.log
+}
+
+# Each is stopped until its copy has no breakpoints.
+@test "long: user whose programs replace their code without end: a program of another user that does so goes on at once" {
+	need_root
+	[ -x /usr/bin/python3.11 ] || skip 'there is no Python 3.11'
+	gcc -O1 -D_GNU_SOURCE -shared -fPIC "$ROOT/tests/e2e/programs/copies.c" -o copies.so
+	cp /usr/bin/python3.11 python3
+	chmod -R a+rX .
+	cat >hog.py <<-'PY'
+		import ctypes, gc, os, time
+		for _ in range(9):
+		    if os.fork() == 0: break
+		gc.collect()
+		time.sleep(2)
+		ctypes.CDLL("./copies.so").copy_without_end(b"/python3")
+	PY
+	cat >other.py <<-'PY'
+		import ctypes, gc, time
+		for _ in range(100): gc.collect()
+		time.sleep(5)
+		began = time.time()
+		ctypes.CDLL("./copies.so").copy(b"/python3", b"move")
+		took = time.time() - began
+		for _ in range(100): gc.collect()
+		print(took)
+	PY
+	cat >run <<-END
+		setsid ${AS_ATTACKER[*]} ./python3 -I -S hog.py &
+		./python3 -I -S other.py >took
+		kill -KILL "-\$!"
+	END
+	record -- bash run
+	cat record.log took
+	holds '[.losses[] | select(.name == "NO_PROBES") | .count] | .[0] >= 2 and .[0] <= 11'
+	awk -v most="$(patience 1)" '{exit $1 > most}' took
+}
+
+# NAME ENTRIES of each table of a recorder that has room for so many: those by process.
+tables_of() { # PID MOST
+	local id
+	for id in $(sed -n 's/^map_id:[[:space:]]*//p' /proc/"$1"/fdinfo/* 2>/dev/null | sort -un); do
+		[ "$(bpftool -j map show id "$id" | jq 'select(.type == "hash") | .max_entries')" = "$2" ] || continue
+		echo "$(bpftool -j map show id "$id" | jq -r .name) $(bpftool -j map dump id "$id" | jq length)"
+	done
+}
+
+# All tables by process follow one rule: entries of processes that have one in the table that is divided.
+@test "long: user who fills the tables by process: none is full, and a program of another user has its names" {
+	need_root
+	command -v bpftool >/dev/null || skip 'there is no bpftool'
+	chmod a+rx .
+	cat >run <<-END
+		setsid ${AS_ATTACKER[*]} bash -c 'for i in {1..60}; do /usr/bin/python3 -c "import time; time.sleep(300)" & done; echo \$\$ >&2; wait' 2>hog &
+		until [ -e full ]; do sleep 0.1; done
+		/usr/bin/python3 "$PROGRAMS/honest.py" 3
+		kill -KILL "-\$(cat hog)"
+		wait
+	END
+	GCPROF_TEST_PROCESSES=41 "$GCPROF" record --max-overhead off -- bash run 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until sleeping_pythons 60
+	tables_of "$recorder" 41 | sort >tables
+	cat tables
+	[ "$(cut -d ' ' -f 1 tables | tr '\n' ' ')" = 'call_cpus fiber_paths interpreters probed_text processes stopped_texts unwind_of ' ]
+	awk '$2 >= 41 {exit 1}' tables
+	: >full
+	wait "$recorder"
+	grep 'than a share of the table of processes' record.log
+	holds '[.functions[] | select(.name == "add_up" or .name == "make_lists")] | length == 2 and all(.cpu_samples > 4)'
+}
+
+sleeping_pythons() { # COUNT
+	[ "$(pgrep -c -u "$ATTACKER" -f 'python3 -c import time; time.sleep')" -ge "$1" ]
 }

@@ -5,12 +5,16 @@
 
 load common
 
-@test "off-CPU recording is off unless asked for, and the report says so" {
+@test "waits are recorded unless they are not wanted, and the report says so" {
 	need_root
-	record -- "$WORKLOADS/waits" sleep 3
-	holds '.streams.sched | .attached == false and (.why_not | test("--off-cpu"))'
-	holds '.waits == [] and .threads[0].off_cpu == null'
-	[ "$("$GCPROF" dump | grep -c '"record":"wait"')" = 0 ]
+	record -- "$WORKLOADS/waits" sleep 20
+	holds '.streams.sched | .attached and .events >= 10'
+	for option in --no-off-cpu "--syscalls off"; do
+		record $option -- "$WORKLOADS/waits" sleep 3
+		holds '.streams.sched | .attached == false and (.why_not | test("--off-cpu"))'
+		holds '.waits == [] and .threads[0].off_cpu == null'
+		[ "$("$GCPROF" dump | grep -c '"record":"wait"')" = 0 ]
+	done
 }
 
 @test "sleeps: the count, the time, the call, the function" {
@@ -45,7 +49,7 @@ load common
 		"$("$GCPROF" report --threads | awk -v tid="$tid" '$1 == tid {print $3, $4}')"
 }
 
-@test "short waits are counted exactly, whether they are recorded or not" {
+@test "long: short waits are counted exactly, whether they are recorded or not" {
 	need_root
 	record --off-cpu --off-cpu-min 1h -- "$WORKLOADS/waits" sleep 20
 	holds '.streams.sched.events == 0'
@@ -68,7 +72,7 @@ load common
 		  .call_ns + .fault_ns + .preempted_ns + .stopped_ns] | add)' dump.jsonl
 }
 
-@test "threads that share a CPU are preempted, and each waits as long as the other runs" {
+@test "long: threads that share a CPU are preempted, and each waits as long as the other runs" {
 	need_root
 	# Whoever takes the CPU from both takes from the first only, until the second has begun.
 	record --off-cpu -- "$WORKLOADS/waits" spin 600
@@ -78,7 +82,7 @@ load common
 	holds '.functions[] | select(.name == "burn") | .off_cpu_ns > 100000000'
 }
 
-@test "what of a wait was for a CPU: all waits together have what the kernel says of the threads" {
+@test "long: what of a wait was for a CPU: all waits together have what the kernel says of the threads" {
 	need_root
 	# Each byte that goes through the pipe wakes a thread, which has to wait for the others. What a new
 	# process waits for before it begins is no wait: some milliseconds for each of five.
@@ -118,7 +122,7 @@ load common
 	holds '[.functions[] | select(.runtime == "kernel" and (.off_cpu_ns > 0 or .syscall_ns > 0))] == []'
 }
 
-@test "kernel stacks of waits outside of calls stand on the user stack at their begin" {
+@test "long: kernel stacks of waits outside of calls stand on the user stack at their begin" {
 	need_root
 	record --kernel-stacks -- "$WORKLOADS/waits" spin 150
 	"$GCPROF" export -f folded --by off-cpu -o out.folded
@@ -145,7 +149,7 @@ record_asleep() { # OPTIONS...
 	kill "$pid"
 }
 
-@test "kernel stacks of what is still waiting when the recording ends" {
+@test "long: kernel stacks of what is still waiting when the recording ends" {
 	need_root
 	record_asleep --kernel-stacks
 	holds '[.functions[] | select(.runtime == "kernel" and (.name | test("nanosleep")) and
@@ -207,7 +211,7 @@ record_asleep() { # OPTIONS...
 		"$(ask .faults.recorded)"
 }
 
-@test "page faults above the ceiling: the others stand for them" {
+@test "long: page faults above the ceiling: the others stand for them" {
 	need_root
 	record --faults --fault-rate 500 -- "$WORKLOADS/waits" touch 40000
 	holds '.streams.fault.held > 10000'

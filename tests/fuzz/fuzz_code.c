@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "symbols/jitdump.h"
-#include "symbols/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

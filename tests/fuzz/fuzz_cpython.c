@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtimes/cpython_names.h"
+#include "runtimes/cpython/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "reader/remote_memory.h"
-#include "runtimes/hotspot_names.h"
+#include "runtimes/hotspot/names.h"
 
 /* The input is what a virtual machine has from here on: first its layout, two bytes an item. */
 #define MEMORY     0x10000

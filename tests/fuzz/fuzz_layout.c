@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtimes/cpython_layout.h"
+#include "runtimes/cpython/layout.h"
 
 #define WORD sizeof(uint64_t)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile/writer.h"
-#include "record/ingest/merge.h"
+#include "record/ingest/flow_parts.h"
 #include "record/world/files.h"
 #include "record/store/store.h"
 

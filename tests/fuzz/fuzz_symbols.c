@@ -49,11 +49,12 @@ static void look(const struct elf_symbols *symbols, size_t size)
 	for (uint64_t offset = 0; offset <= size; offset += size / 64 + 1) {
 		struct symbol found[SYMBOLS_MAX];
 		char type[64];
+		bool plain;
 		size_t n = elf_symbols_find(symbols, offset, found);
 
 		if (n > SYMBOLS_MAX)
 			abort();
-		(void)elf_symbols_type(symbols, offset, type, sizeof(type));
+		(void)elf_symbols_type(symbols, offset, type, sizeof(type), &plain);
 		for (size_t i = 0; i < n; i++) {
 			if (found[i].name)
 				free(demangle(found[i].name));

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/pypylog.h"
-#include "import/vmprof.h"
+#include "commands/import/vmprof.h"
 #include "model/load.h"
 #include "profile/sink.h"
 #include "profile/source.h"

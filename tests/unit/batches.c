@@ -2,8 +2,8 @@
 /* batches.c: batches of samples taken apart. */
 #include <errno.h>
 
+#include "record/ingest/flow_parts.h"
 #include "test.h"
-#include "record/ingest/batches.h"
 
 static struct {
 	struct event_alloc of[GCPROF_SAMPLES_MAX];

@@ -2,7 +2,7 @@
 /* call_written.c: tests of what is added to the totals of a call. */
 #include <stdlib.h>
 
-#include "record/store/call_written.h"
+#include "record/store/counters.h"
 #include "test.h"
 
 TEST(first_totals_are_all_new)

@@ -74,9 +74,9 @@ static void map_own(void *context, struct file *file, const struct event_mmap *e
 						  file->facts.control, &address))
 		return;
 	own = *event;
-	CHECK_EQ(control_mapped(control, event, address), forbidden ? 2 : 1);
+	CHECK_EQ(control_mapped(control, event, address, 0), forbidden ? 2 : 1);
 	/* What is reported twice is asked once. */
-	CHECK_EQ(control_mapped(control, event, address), 0);
+	CHECK_EQ(control_mapped(control, event, address, 0), 0);
 }
 
 static void meet(void *context, struct event_mmap *event, const char *path)
@@ -225,6 +225,30 @@ TEST(a_child_has_the_row_of_its_parent_until_the_recorder_leaves)
 	CHECK_EQ(control_forked(control, &child), 0);
 	CHECK(!opener_waiting(opener));
 	check_child_is_left(&child, ask[1], answer[0]);
+}
+
+/* Of the blocks that a recorder takes, one user's programs have three of four at most. */
+TEST(a_user_leaves_room_for_others)
+{
+	struct event_mmap event;
+	int taken = 0;
+
+	begin(&(struct control_options){.forbidden = true});
+	event = own;
+	while (taken < 100000 && control_mapped(control, &event, 4096, 1000) == 2) {
+		event.header.process = 1000 + (uint32_t)taken;
+		taken++;
+	}
+	CHECK(taken > 1000 && taken < 100000);
+	event.header.process = 5;
+	CHECK_EQ(control_mapped(control, &event, 4096, 1000), -ENOMEM);
+	CHECK_EQ(control_mapped(control, &event, 4096, 1001), 2);
+	/* What has ended leaves room for others. */
+	control_forget(control, 1000, UINT64_MAX);
+	control_forget(control, 1001, UINT64_MAX);
+	event.header.process = 6;
+	CHECK_EQ(control_mapped(control, &event, 4096, 1000), 2);
+	end();
 }
 
 TEST(a_child_of_a_program_that_had_no_row_yet_gets_one)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cpython_layout.c: tests of the layouts that interpreters publish for debuggers. */
 #include "test.h"
-#include "runtimes/cpython_layout.h"
+#include "runtimes/cpython/layout.h"
 
 static uint64_t table[CPYTHON_TABLE];
 static uint32_t version;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* cpython_names.c: tests of the names and lines of Python functions, made by hand. */
 #include "test.h"
-#include "runtimes/cpython_names.h"
+#include "runtimes/cpython/names.h"
 
 static struct cpython_function function;
 static struct symbol found;

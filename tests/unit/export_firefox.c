@@ -13,8 +13,7 @@ TEST(a_whole_program_is_valid_and_adds_up)
 	size_t i, retained = 0;
 
 	synthetic_app(&app, 100, true);
-	synthetic_end(&app.synthetic, app.time + 1000);
-	model = synthetic_model(&app.synthetic);
+	model = synthetic_loaded(&app.synthetic, app.time + 1000);
 	exported = export_as(&app.synthetic, "firefox", NULL);
 	check_firefox(&exported);
 	object = parse_json(&exported);
@@ -68,8 +67,7 @@ TEST(calls_say_which_fiber_made_them)
 	struct synthetic synthetic;
 	struct exported exported;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, syscall, .time = 3000, .thread = 1, .duration = 10, .fiber = 7);
 	PUT(&synthetic, syscall, .time = 4000, .thread = 1, .duration = 10);
 	synthetic_end(&synthetic, 9000);
@@ -134,8 +132,7 @@ static void strange_profile(struct synthetic *synthetic)
 {
 	uint64_t main_frame, leaf, stack;
 
-	synthetic_begin(synthetic);
-	synthetic_process(synthetic, 1000000);
+	synthetic_program(synthetic, 1000000);
 	main_frame = synthetic_function(synthetic, "/bin/app", 1, "main");
 	leaf = synthetic_function(synthetic, "/bin/app", 2, "outer");
 	PUT(synthetic, symbol, .frame = leaf, .name = synthetic_string(synthetic, "inlined"),
@@ -185,33 +182,27 @@ static void strange_profile(struct synthetic *synthetic)
 TEST(strange_profiles_are_valid)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object;
 
 	strange_profile(&synthetic);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	/* Two processes with a thread and a track of allocations each. */
 	CHECK_EQ(json_array_size(json_object_get(object, "threads")), 4);
 	CHECK_EQ(json_array_size(json_object_get(object, "counters")), 16);
 	CHECK_STR(json_string_value(json_at(object, "threads.0.pid")), "100");
 	CHECK_STR(json_string_value(json_at(object, "threads.2.pid")), "100.2");
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
 TEST(stacks_hold_inlined_functions_types_and_fates)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object, *shared, *thread;
 	uint64_t main_frame, slow, stack;
 	char names[512];
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/bin/app", 2, 1);
 	main_frame = synthetic_function(&synthetic, "/bin/app", 1, "main");
 	PUT(&synthetic, symbol, .frame = main_frame,
@@ -228,9 +219,7 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	PUT(&synthetic, fate, .time = 4000, .process = 1, .sample = 2, .outcome = 4);
 	PUT(&synthetic, cpu, .time = 5000, .thread = 1, .stack = stack);
 	synthetic_end(&synthetic, 6000);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	shared = json_object_get(object, "shared");
 	thread = json_at(object, "threads.1");
 	CHECK_STR(json_string_value(json_at(thread, "name")), "Allocations (sampled)");
@@ -260,7 +249,6 @@ TEST(stacks_hold_inlined_functions_types_and_fates)
 	CHECK_STR(names, "(outcome unknown)");
 	CHECK(find_string(object, "cons") > 0);
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -276,8 +264,7 @@ TEST(large_profiles_are_thinned_out)
 	size_t i;
 
 	synthetic_app(&app, 1500, false);
-	synthetic_end(&app.synthetic, app.time + 1000);
-	model = synthetic_model(&app.synthetic);
+	model = synthetic_loaded(&app.synthetic, app.time + 1000);
 	CHECK_EQ(try_export(&app.synthetic, "firefox", &options, &exported), 0);
 	CHECK(exported.size <= options.limit);
 	CHECK(exported.size > options.limit / 8);

@@ -8,14 +8,11 @@
 TEST(waits_are_idle_samples_of_their_threads)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object, *shared, *samples;
 	char names[512];
 
 	synthetic_waits(&synthetic);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	shared = json_object_get(object, "shared");
 	samples = json_at(object, "threads.0.samples");
 	/*
@@ -38,7 +35,6 @@ TEST(waits_are_idle_samples_of_their_threads)
 	stack_names(shared, json_integer_value(json_at(samples, "stack.2")), names, sizeof(names));
 	CHECK_STR(names, "(preempted),g");
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -50,12 +46,10 @@ TEST(no_cpu_time_gets_lost)
 {
 	static const uint64_t wanted[] = {0, 1000000, 100000, 1700000, 200000, 0, 100000, 900000};
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object, *deltas;
 	uint64_t f;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	f = synthetic_stack(&synthetic,
 			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
 	PUT(&synthetic, cpu, .time = 10200000, .thread = 1, .stack = f, .mode = 1);
@@ -65,16 +59,13 @@ TEST(no_cpu_time_gets_lost)
 	    .flags = 1, .stack = f);
 	PUT(&synthetic, cpu, .time = 20100000, .thread = 1, .stack = f, .mode = 1);
 	synthetic_end(&synthetic, 25000000);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	deltas = json_at(object, "threads.0.samples.threadCPUDelta");
 	CHECK_EQ(json_array_size(deltas), 8);
 	for (size_t i = 0; i < 8; i++)
 		CHECK(is_near((double)json_integer_value(json_array_get(deltas, i)),
 			      (double)wanted[i], 10));
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -82,13 +73,11 @@ TEST(no_cpu_time_gets_lost)
 TEST(page_faults_are_a_track_of_their_process)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object, *track, *samples, *weights;
 	char names[512];
 	uint64_t f;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	f = synthetic_stack(&synthetic,
 			    (uint64_t[]){synthetic_function(&synthetic, "/bin/app", 1, "f"), 0});
@@ -96,9 +85,7 @@ TEST(page_faults_are_a_track_of_their_process)
 	PUT(&synthetic, fault, .time = 3000, .thread = 1, .minor = 5, .major = 1, .stack = f);
 	PUT(&synthetic, fault, .time = 2900, .thread = 2, .minor = 1);
 	synthetic_end(&synthetic, 10000);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	track = json_at(object, "threads.1");
 	CHECK_STR(json_string_value(json_object_get(track, "name")), "Page faults");
 	CHECK_STR(json_string_value(json_at(track, "samples.weightType")), "samples");
@@ -113,7 +100,6 @@ TEST(page_faults_are_a_track_of_their_process)
 	sample_names(object, track, 0, names, sizeof(names));
 	CHECK_STR(names, "f");
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -125,8 +111,7 @@ TEST(page_faults_that_are_thinned_out_keep_their_number)
 	struct exported exported;
 	json_t *object;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 1; i <= FAULTS; i++)
 		PUT(&synthetic, fault, .time = 1000 + i * 20000, .thread = 1, .minor = 1 + i % 3);
 	synthetic_end(&synthetic, 600000000);
@@ -151,8 +136,7 @@ TEST(waits_that_are_thinned_out_keep_their_weight)
 	struct exported exported;
 	json_t *object;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 1; i <= WAITS; i++)
 		PUT(&synthetic, wait, .time = 1000 + i * 100000, .thread = 1, .duration = 60000,
 		    .flags = 1, .held_ns = i % 2 * 1000);
@@ -189,11 +173,9 @@ static void check_levels(json_t *counter, const char *label, const int64_t *want
 TEST(counters_are_differences_behind_a_zero)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	json_t *object;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 1; i <= 3; i++) {
 		PUT(&synthetic, gc_begin, .time = 1000 * i + 100, .thread = 1, .heap = 1,
 		    .cycle = i, .kind = 1);
@@ -204,9 +186,7 @@ TEST(counters_are_differences_behind_a_zero)
 	}
 	PUT(&synthetic, exit, .time = 5500, .thread = 1, .last = 1);
 	synthetic_end(&synthetic, 6000);
-	exported = export_as(&synthetic, "firefox", NULL);
-	check_firefox(&exported);
-	object = parse_json(&exported);
+	object = export_firefox(&synthetic);
 	check_levels(json_at(object, "counters.0"), "Heap used", (int64_t[]){0, 300, 900, 900, 900},
 		     5);
 	check_levels(json_at(object, "counters.1"), "Arenas",
@@ -222,7 +202,6 @@ TEST(counters_are_differences_behind_a_zero)
 	CHECK(is_near(json_number_value(json_at(object, "counters.0.samples.time.4")), 0.0045,
 		      1e-9));
 	json_decref(object);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 

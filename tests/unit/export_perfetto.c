@@ -2,7 +2,7 @@
 /* export_perfetto.c: tests of the export for Perfetto: that its structure is sound. */
 #include "export_rig.h"
 #include "synthetic_runtime.h"
-#include "perfetto.pb-c.h"
+#include "export/perfetto/perfetto.pb-c.h"
 #include "synthetic_waits.h"
 #include "util/map.h"
 
@@ -168,8 +168,9 @@ static void check_clocks(const Perfetto__Protos__ClockSnapshot *snapshot)
 	CHECK_EQ(snapshot->clocks[1]->timestamp, snapshot->clocks[0]->timestamp);
 }
 
-static struct seen check_trace(const Trace *trace)
+static struct seen check_trace(const struct exported *exported)
 {
+	Trace *trace = decode(exported);
 	struct seen seen = {0};
 	struct map **const maps[] = {&seen.times,  &seen.tracks,   &seen.functions, &seen.frames,
 				     &seen.stacks, &seen.mappings, &seen.strings};
@@ -187,6 +188,16 @@ static struct seen check_trace(const Trace *trace)
 	check_clocks(trace->packet[0]->clock_snapshot);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_free(*maps[i]);
+	perfetto__protos__trace__free_unpacked(trace, NULL);
+	return seen;
+}
+
+static struct seen see(const struct synthetic *synthetic)
+{
+	struct exported exported = export_as(synthetic, "perfetto", NULL);
+	struct seen seen = check_trace(&exported);
+
+	free(exported.data);
 	return seen;
 }
 
@@ -194,16 +205,11 @@ TEST(slices_are_balanced_and_everything_is_defined)
 {
 	struct app app;
 	struct model *model;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
 	synthetic_app(&app, 100, false);
-	synthetic_end(&app.synthetic, app.time + 1000);
-	model = synthetic_model(&app.synthetic);
-	exported = export_as(&app.synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	model = synthetic_loaded(&app.synthetic, app.time + 1000);
+	seen = see(&app.synthetic);
 	CHECK_EQ(seen.ticks, model->cpu.samples);
 	CHECK_EQ(seen.allocs, model->alloc.samples);
 	CHECK_EQ(seen.slices, model->gc.minor.count + model->syscall_count);
@@ -211,22 +217,16 @@ TEST(slices_are_balanced_and_everything_is_defined)
 	CHECK(is_near(seen.allocated, model->alloc.bytes.value, 100));
 	CHECK(is_near(seen.allocated - seen.freed, model->alloc.live_bytes, 100));
 	CHECK(model->alloc.live_bytes > 0);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
-	model_free(model);
-	synthetic_free(&app.synthetic);
+	synthetic_close(&app.synthetic, model);
 }
 
 /* A call that began before the one around it, collections that overlap, ends before beginnings. */
 TEST(slices_that_cross_are_cut)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, syscall, .time = 5000, .thread = 1, .number = 1, .duration = 3000);
 	PUT(&synthetic, syscall, .time = 6000, .thread = 1, .number = 2, .duration = 2000);
 	PUT(&synthetic, syscall, .time = 6500, .thread = 1, .number = 3, .duration = 100000);
@@ -237,12 +237,8 @@ TEST(slices_that_cross_are_cut)
 	PUT(&synthetic, gc_end, .time = 5800, .thread = 1, .heap = 1, .cycle = 2, .kind = 1);
 	PUT(&synthetic, gc_end, .time = 9000, .thread = 1, .heap = 2, .cycle = 1, .kind = 1);
 	synthetic_end(&synthetic, 10000);
-	exported = export_as(&synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = see(&synthetic);
 	CHECK(seen.slices >= 5);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -250,23 +246,16 @@ TEST(slices_that_cross_are_cut)
 TEST(pauses_of_the_recording_are_slices)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, paused, .time = 5000, .on = 1);
 	PUT(&synthetic, paused, .time = 6000);
 	PUT(&synthetic, paused, .time = 7000, .on = 1);
 	synthetic_end(&synthetic, 10000);
-	exported = export_as(&synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = see(&synthetic);
 	CHECK_EQ(seen.paused, 2);
 	CHECK_EQ(seen.slices, 2);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -274,18 +263,12 @@ TEST(losses_stand_on_the_timeline)
 {
 	for (int lost = 0; lost < 2; lost++) {
 		struct app app;
-		struct exported exported;
 		struct seen seen;
-		Trace *trace;
 
 		synthetic_app(&app, 10, lost);
 		synthetic_end(&app.synthetic, app.time + 1000);
-		exported = export_as(&app.synthetic, "perfetto", NULL);
-		trace = decode(&exported);
-		seen = check_trace(trace);
+		seen = see(&app.synthetic);
 		CHECK_EQ(seen.losses, lost ? 1234 : 0);
-		perfetto__protos__trace__free_unpacked(trace, NULL);
-		free(exported.data);
 		synthetic_free(&app.synthetic);
 	}
 }
@@ -293,20 +276,14 @@ TEST(losses_stand_on_the_timeline)
 TEST(waits_are_slices_with_stacks)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
 	synthetic_waits(&synthetic);
-	exported = export_as(&synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = see(&synthetic);
 	CHECK_EQ(seen.waits, 4);
 	CHECK_EQ(seen.wait_stacks, 3);
 	/* With the read() and the collection. */
 	CHECK_EQ(seen.slices, 6);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
@@ -315,13 +292,11 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 	struct synthetic_runtime runtime;
 	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
 	synthetic_runtime(&runtime, "go");
 	synthetic_end(&runtime.synthetic, runtime.time);
 	exported = export_as(&runtime.synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = check_trace(&exported);
 	/* Four pauses, two cycles. */
 	CHECK_EQ(seen.slices, 6);
 	/* What the heap and its only area have after each, and what cycles found alive. */
@@ -330,7 +305,6 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 	CHECK(memmem(exported.data, exported.size, "concurrent collector", 20) != NULL);
 	CHECK(memmem(exported.data, exported.size, "go 1.2.3, agent 4.5", 19) != NULL);
 	CHECK(memmem(exported.data, exported.size, "mark termination", 16) != NULL);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
 	free(exported.data);
 	synthetic_free(&runtime.synthetic);
 }
@@ -338,12 +312,9 @@ TEST(cycles_of_a_concurrent_collector_have_a_track)
 TEST(calls_and_allocations_say_which_fiber_it_was)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .size = 100, .period = 1,
 	    .kind = 1, .fiber = 10);
 	PUT(&synthetic, alloc, .time = 2001, .thread = 1, .sample = 2, .size = 100, .period = 1,
@@ -351,30 +322,20 @@ TEST(calls_and_allocations_say_which_fiber_it_was)
 	PUT(&synthetic, syscall, .time = 3000, .thread = 1, .duration = 10, .fiber = 7);
 	PUT(&synthetic, syscall, .time = 4000, .thread = 1, .duration = 10);
 	synthetic_end(&synthetic, 9000);
-	exported = export_as(&synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = see(&synthetic);
 	CHECK_EQ(seen.allocs, 2);
 	CHECK_EQ(seen.slices, 2);
 	CHECK_EQ(seen.fibers, 17);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }
 
 TEST(hostile_names_stay_valid_protobuf)
 {
 	struct synthetic synthetic;
-	struct exported exported;
 	struct seen seen;
-	Trace *trace;
 
 	hostile_profile(&synthetic);
-	exported = export_as(&synthetic, "perfetto", NULL);
-	trace = decode(&exported);
-	seen = check_trace(trace);
+	seen = see(&synthetic);
 	CHECK_EQ(seen.allocs, HOSTILE_TEXTS);
-	perfetto__protos__trace__free_unpacked(trace, NULL);
-	free(exported.data);
 	synthetic_free(&synthetic);
 }

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "export/export.h"
+#include "json_at.h"
 #include "synthetic_app.h"
 #include "util/buffer.h"
 
@@ -108,16 +109,16 @@ static inline json_t *parse_json(const struct exported *exported)
 	return object;
 }
 
-/* What lies at a path such as "threads.0.samples"; a number is an index. */
-static inline json_t *json_at(json_t *value, const char *path)
+/* Exports for the Firefox Profiler, and checks that. */
+static inline json_t *export_firefox(const struct synthetic *synthetic)
 {
-	char *copy = strdup(path), *rest = copy;
+	struct exported exported = export_as(synthetic, "firefox", NULL);
+	json_t *object;
 
-	for (char *part; value && (part = strsep(&rest, "."));)
-		value = json_is_array(value) ? json_array_get(value, strtoul(part, NULL, 10))
-					     : json_object_get(value, part);
-	free(copy);
-	return value;
+	check_firefox(&exported);
+	object = parse_json(&exported);
+	free(exported.data);
+	return object;
 }
 
 static inline double json_sum(json_t *array)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_serve.c: tests of what is answered to browsers. */
-#include "export/profiler_url.h"
-#include "export/serve.h"
+#include "export/view/serve.h"
 #include "test.h"
 
 #include <arpa/inet.h>

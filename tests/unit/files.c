@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -112,13 +111,10 @@ TEST(a_file_is_the_same_until_its_content_changes)
 /* With so few descriptors some 16 files are kept. */
 TEST(what_was_not_needed_for_long_is_forgotten_unless_it_is_being_attached)
 {
-	struct rlimit limit, few = {60, 60};
+	uint64_t limit = test_descriptors(60);
 	struct module_place attaching, other, used;
 	struct rig rig;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few.rlim_max = limit.rlim_max;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	begin(&rig);
 	attaching = place_of(read_number(&rig, 1, "1"), "");
 	read_number(&rig, 1, NULL)->attaching++;
@@ -131,7 +127,7 @@ TEST(what_was_not_needed_for_long_is_forgotten_unless_it_is_being_attached)
 	CHECK(find(&rig, &attaching));
 	CHECK(!find(&rig, &other));
 	finish(&rig);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_descriptors(limit);
 }
 
 /* The number of the process that has read the files. */
@@ -207,13 +203,10 @@ TEST(places_in_programs_are_believed_from_a_process_that_has_read_no_others_file
 /* With so few descriptors some 16 files are kept. */
 TEST(a_user_who_maps_without_end_evicts_no_file_that_others_use)
 {
-	struct rlimit limit, few = {60, 60};
+	uint64_t limit = test_descriptors(60);
 	struct module_place root, other, common;
 	struct rig rig;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few.rlim_max = limit.rlim_max;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	begin(&rig);
 	root = place_of(read_as(&rig, 1, "1", 0), "");
 	other = place_of(read_as(&rig, 2, "2", 1002), "");
@@ -223,7 +216,7 @@ TEST(a_user_who_maps_without_end_evicts_no_file_that_others_use)
 		read_as(&rig, i, "more", 1001);
 	CHECK(find(&rig, &root) && find(&rig, &other) && find(&rig, &common));
 	finish(&rig);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_descriptors(limit);
 }
 
 TEST(a_module_leads_to_its_file_while_that_is_known)
@@ -332,14 +325,11 @@ static struct module_place copy_true(struct rig *rig, unsigned number, char last
 /* Size and build-id are the same for all of them. */
 TEST(files_are_one_module_if_their_content_is_the_same_and_one_user_brought_them_in)
 {
-	struct rlimit limit, few = {60, 60};
+	uint64_t limit = test_descriptors(60);
 	struct module_place copies[5];
 	uint64_t modules[5];
 	struct rig rig;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few.rlim_max = limit.rlim_max;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	begin(&rig);
 	for (unsigned i = 0; i < 3; i++)
 		copies[i] = copy_true(&rig, i, 'a', 0);
@@ -359,19 +349,16 @@ TEST(files_are_one_module_if_their_content_is_the_same_and_one_user_brought_them
 	CHECK(files_by_module(rig.files, modules[0]) == find(&rig, &copies[2]));
 	CHECK(!files_by_module(rig.files, modules[3]));
 	finish(&rig);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_descriptors(limit);
 }
 
 /* Everything is defined again with another id at once, and a module's entry is evicted later. */
 TEST(ids_of_modules_that_the_profile_forgot_lead_to_no_evicted_entry)
 {
-	struct rlimit limit, few = {60, 60};
+	uint64_t limit = test_descriptors(60);
 	uint64_t first, again = 0, modules[40];
 	struct rig rig;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few.rlim_max = limit.rlim_max;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	begin(&rig);
 	intern_budget = 0;
 	first = files_generated(rig.files, rig.writer, 5, 0);
@@ -393,5 +380,5 @@ TEST(ids_of_modules_that_the_profile_forgot_lead_to_no_evicted_entry)
 	CHECK(!files_by_module(rig.files, modules[1]));
 	CHECK(files_by_module(rig.files, modules[39]));
 	finish(&rig);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_descriptors(limit);
 }

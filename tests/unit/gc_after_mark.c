@@ -116,8 +116,7 @@ TEST(gc_weak_references_are_dead_at_once_and_cleared_in_steps)
 	CHECK(step_to(&f, AFTER_MARK_NOTHING));
 	check_weak(refs, frame.root.table);
 	destroy_refs(&f, refs);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* What the program makes, changes and destroys during the steps is as it should be afterwards. */
@@ -169,8 +168,7 @@ TEST(gc_weak_references_come_and_go_while_they_are_cleared)
 	destroy_refs(&f, refs);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(f.heap->weak.all.count, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static void add_finalizers(struct fixture *f, struct cells *table)
@@ -208,8 +206,7 @@ TEST(gc_light_finalizers_run_once_a_few_in_a_step)
 	check_finalized();
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	check_finalized();
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A full collection may come at any moment of it. */
@@ -235,8 +232,7 @@ TEST(gc_full_collections_finish_what_was_begun_in_steps)
 		check_weak(refs, frame.root.table);
 		check_finalized();
 		destroy_refs(&f, refs);
-		GC_FRAME_END(f.thread, frame);
-		fixture_close(&f);
+		FIXTURE_END(f, frame);
 	}
 }
 
@@ -265,8 +261,7 @@ TEST(gc_fates_of_old_samples_are_reported_a_few_in_a_step)
 		all += n_died_old - before;
 	}
 	CHECK_EQ(all, N - N / 3);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 	probe_observer = NULL;
 }
 

@@ -38,8 +38,7 @@ TEST(gc_keeps_a_list_through_many_collections)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.live_bytes, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_moves_objects_and_updates_their_references)
@@ -59,8 +58,7 @@ TEST(gc_moves_objects_and_updates_their_references)
 	before = frame.root.node;
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK(frame.root.node == before);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_barrier_finds_young_objects_in_old_ones)
@@ -87,8 +85,7 @@ TEST(gc_barrier_finds_young_objects_in_old_ones)
 		CHECK_EQ(frame.root.old->right->value, i);
 		CHECK(frame.root.old->left == frame.root.old->right);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_remembers_writes_of_threads_that_are_gone)
@@ -145,8 +142,7 @@ TEST(gc_arrays_of_all_sizes_keep_their_content)
 				CHECK_EQ(bytes->items[n], i);
 		}
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A reference to a young object among nothing but NULLs. */
@@ -212,8 +208,7 @@ TEST(gc_large_objects_live_and_die)
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.large_bytes, 0);
 	CHECK_EQ(stats.live_bytes, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_smallest_object_moves)
@@ -231,8 +226,7 @@ TEST(gc_smallest_object_moves)
 	gc_collect(f.thread, GC_COLLECT_MINOR);
 	CHECK(frame.root.a == frame.root.b);
 	CHECK_EQ(frame.root.a->type, empty);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_global_roots_hold_until_removed)
@@ -444,8 +438,7 @@ TEST(gc_memory_is_reused_after_full_collections)
 	check_list(frame.root.list, 30000);
 	CHECK(last.arena_bytes <= 3 * first.arena_bytes);
 	CHECK_EQ(last.live_bytes, 30000 * sizeof(struct node));
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_gaps_between_survivors_are_used_again)
@@ -479,8 +472,7 @@ TEST(gc_gaps_between_survivors_are_used_again)
 	check_list(frame.root.list, N * (GROUP / 2));
 	for (uint64_t i = 0; i < N; i++)
 		CHECK_EQ(((struct node *)frame.root.all->items[i])->value, GROUP - 2);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_child_of_a_fork_goes_on)
@@ -502,8 +494,7 @@ TEST(gc_child_of_a_fork_goes_on)
 		_exit(0);
 	CHECK(child > 0 && waitpid(child, &status, 0) == child);
 	CHECK_EQ(status, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* What is kept in local variables is where the objects are, whichever path allocated. */

@@ -216,8 +216,7 @@ TEST(where_no_stack_comes_twice_none_gets_a_key)
 	}
 	CHECK(keyed >= 256);
 	CHECK(skipped > keyed);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(a_pause_of_sampling_hands_over)

@@ -78,8 +78,7 @@ TEST(gc_what_a_thread_made_gray_is_marked_when_it_is_gone)
 	gc_thread_detach(other);
 	check_hidden(&f, frame.root.list, last);
 	gc_weak_destroy(f.thread, last);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Nothing is gray, but the program holds what was never marked. */
@@ -104,8 +103,7 @@ TEST(gc_marking_traces_frames_again_before_it_ends)
 	CHECK_EQ(frame.root.hidden->value, 2);
 	CHECK(gc_weak_get(last) && frame.root.hidden->left == gc_weak_get(last));
 	gc_weak_destroy(f.thread, last);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 struct writer {
@@ -171,8 +169,7 @@ TEST(gc_writes_of_threads_that_a_fork_lost_are_remembered)
 	gc_blocking_end(f.thread);
 	check_hidden(&f, w.list, last);
 	gc_weak_destroy(f.thread, last);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* What a large array refers to directly is old and white when the array becomes old. */
@@ -202,8 +199,7 @@ TEST(gc_large_arrays_that_become_old_are_marked_themselves)
 	CHECK(((struct node *)frame.root.large->items[7])->left == gc_weak_get(last));
 	CHECK(gc_weak_get(last));
 	gc_weak_destroy(f.thread, last);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 enum { PAIRS = 20 };
@@ -263,8 +259,7 @@ TEST(gc_ephemerons_form_chains_in_any_order)
 		for (int i = 0; i < PAIRS; i++)
 			gc_weak_destroy(f.thread, pairs[i]);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_ephemerons_of_keys_that_die_young_promote_nothing)
@@ -284,8 +279,7 @@ TEST(gc_ephemerons_of_keys_that_die_young_promote_nothing)
 	CHECK(!gc_weak_get(pair) && !gc_weak_value(pair));
 	CHECK_EQ(f.heap->stats.promoted_bytes, 0);
 	gc_weak_destroy(f.thread, pair);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* An arena with objects in its first page only is in use. Every second one has none and is given
@@ -326,8 +320,7 @@ TEST(gc_arenas_with_a_single_page_in_use_are_kept)
 		found++;
 	}
 	CHECK_EQ(found, kept);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static uint32_t n_samples, n_fates;
@@ -539,8 +532,7 @@ TEST(gc_major_collections_begin_when_options_say)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	large = grow(&f, &frame.root.list);
 	CHECK(large > options.min_heap && large <= options.min_heap + options.nursery_size);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Which takes the more steps the larger the heap is, and not one that is longer. */
@@ -561,6 +553,5 @@ TEST(gc_sweeping_is_done_in_steps)
 	for (steps = 0; f.heap->major.phase == GCPROF_PHASE_SWEEPING; steps++)
 		gc_collect_step(f.thread);
 	CHECK(steps >= arenas / 2 && steps <= 2 * arenas);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

@@ -93,8 +93,7 @@ TEST(gc_chain_of_ephemerons_takes_two_visits_of_each)
 	for (uint64_t i = 0; i < N; i++)
 		CHECK(!gc_weak_get(pairs[i]) && !gc_weak_value(pairs[i]));
 	destroy_all(&f, pairs, N);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* All within one nursery, in the order that takes most rounds through the pairs. */
@@ -122,8 +121,7 @@ TEST(gc_chain_of_young_ephemerons_takes_a_bounded_number_of_visits)
 	for (uint64_t i = 0; i < YOUNG; i++)
 		CHECK(!gc_weak_get(pairs[i]));
 	destroy_all(&f, pairs, YOUNG);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_many_ephemerons_of_one_key_have_their_turn_in_steps)
@@ -157,8 +155,7 @@ TEST(gc_many_ephemerons_of_one_key_have_their_turn_in_steps)
 	destroy_all(&f, pairs, N);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(f.heap->weak.all.count, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static struct gc_weak *random_pairs[N];
@@ -207,8 +204,7 @@ TEST(gc_ephemerons_change_while_others_wait)
 	destroy_all(&f, random_pairs, N);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(f.heap->weak.all.count, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A pair that waits is destroyed, and the next one made for another key that is unmarked as well.
@@ -239,8 +235,7 @@ TEST(gc_pairs_that_wait_are_not_used_again)
 	CHECK(!gc_weak_get(other) && !gc_weak_get(second) && !gc_weak_value(second));
 	gc_weak_destroy(f.thread, second);
 	gc_weak_destroy(f.thread, other);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static uint32_t n_finalized[N];
@@ -319,8 +314,7 @@ TEST(gc_ordered_finalizers_have_their_turn_in_steps)
 	CHECK_EQ(count_ordered(&f), N / 2 + N / 4 + steps);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	check_ordered(frame.root.table, 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_full_collections_come_at_any_step_of_ordered_finalizers)
@@ -343,8 +337,7 @@ TEST(gc_full_collections_come_at_any_step_of_ordered_finalizers)
 		gc_collect(f.thread, GC_COLLECT_FULL);
 		check_ordered(frame.root.table, 1);
 		CHECK_EQ(count_ordered(&f), N / 2);
-		GC_FRAME_END(f.thread, frame);
-		fixture_close(&f);
+		FIXTURE_END(f, frame);
 	}
 }
 
@@ -390,8 +383,7 @@ TEST(gc_weak_references_that_come_and_go_need_memory_for_few)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(f.heap->weak.all.count, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static void watch(struct fixture *f, int kind, struct node *node)
@@ -464,6 +456,5 @@ TEST(gc_collections_do_not_visit_weak_references_to_old_objects)
 	frame.root.old = NULL;
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(n_finalized[1], 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

@@ -39,8 +39,7 @@ TEST(gc_weak_references_are_cleared_when_the_object_died)
 		gc_weak_destroy(f.thread, stays);
 	}
 	gc_weak_destroy(f.thread, NULL);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A chain of pairs, each key held by the value before, the last value by nothing but its pair. */
@@ -85,8 +84,7 @@ TEST(gc_ephemerons_keep_values_as_long_as_keys)
 		CHECK(!gc_weak_get(pairs[i]) && !gc_weak_value(pairs[i]));
 		gc_weak_destroy(f.thread, pairs[i]);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static uint64_t order[100], n_order;
@@ -122,8 +120,7 @@ TEST(gc_light_finalizers_run_when_the_object_is_found_dead)
 	frame.root.kept = new_node(&f, 3);
 	gc_finalizer_add(f.thread, frame.root.kept, GC_FINALIZER_LIGHT, note_order, &n_order);
 	collect(&f, false);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 	CHECK_EQ(n_order, 3);
 }
 
@@ -148,8 +145,7 @@ TEST(gc_ordered_finalizers_run_from_the_outside_in)
 		CHECK_EQ(n_order, i + 1);
 		CHECK_EQ(order[i], 3 - i);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_ordered_finalizers_run_around_cycles)
@@ -183,8 +179,7 @@ TEST(gc_ordered_finalizers_run_around_cycles)
 	collect(&f, true);
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.live_bytes, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 struct revival {
@@ -285,8 +280,7 @@ TEST(gc_pinned_objects_stay_where_they_are)
 	collect(&f, true);
 	gc_stats(f.heap, &stats);
 	CHECK_EQ(stats.live_bytes, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_identity_hashes_stay_and_differ)
@@ -316,8 +310,7 @@ TEST(gc_identity_hashes_stay_and_differ)
 				CHECK(hashes[i] != hashes[k]);
 		}
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 struct refusal {
@@ -382,8 +375,7 @@ TEST(gc_heap_never_holds_more_than_its_maximum)
 	CHECK(made > 60000);
 	CHECK_EQ(refusal.calls, 5);
 	CHECK(!gc_alloc_array(f.thread, f.bytes, 2000000));
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 	options.max_heap = options.nursery_size;
 	CHECK_EQ(gc_heap_create(&options, &f.heap), -EINVAL);
 }
@@ -458,8 +450,7 @@ TEST(gc_objects_that_nothing_can_hold_are_refused)
 		CHECK_EQ(after.allocated_bytes - before.allocated_bytes,
 			 sizeof(lengths) / sizeof(*lengths) * sizeof(struct node));
 		CHECK_EQ(after.large_bytes, 0);
-		GC_FRAME_END(f.thread, frame);
-		fixture_close(&f);
+		FIXTURE_END(f, frame);
 	}
 }
 
@@ -553,6 +544,5 @@ TEST(gc_hooks_and_explicit_steps)
 	gc_hook_set(f.heap, NULL, NULL);
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(n_events, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

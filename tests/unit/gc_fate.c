@@ -102,8 +102,7 @@ TEST(gc_fate_of_the_dead_and_the_promoted)
 	CHECK_EQ(fates[4].outcome, GCPROF_DIED_OLD);
 	CHECK_EQ(fates[4].age, 120 + 32);
 	CHECK_EQ(fates[4].collections, 3);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_fate_of_large_objects)
@@ -126,8 +125,7 @@ TEST(gc_fate_of_large_objects)
 	CHECK_EQ(fates[2].outcome, GCPROF_DIED_OLD);
 	CHECK_EQ(last_stats.large_bytes, 0);
 	CHECK_EQ(last_stats.freed_bytes, 50016);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_fate_is_handed_over_in_pieces)
@@ -156,8 +154,7 @@ TEST(gc_fate_is_handed_over_in_pieces)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	/* Every sample has come to its end. */
 	CHECK_EQ(n_fates, N + 1 + 1 + (N - (N + 2) / 3));
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_fate_every_sample_ends_once)
@@ -194,8 +191,7 @@ TEST(gc_fate_every_sample_ends_once)
 		died++;
 	}
 	CHECK_EQ(died, 40001);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_end_carries_the_figures_of_its_collection)
@@ -231,6 +227,5 @@ TEST(gc_end_carries_the_figures_of_its_collection)
 	CHECK_EQ(phases[1], GCPROF_PHASE_SWEEPING);
 	CHECK_EQ(phases[2], GCPROF_PHASE_FINALIZING);
 	CHECK_EQ(phases[3], GCPROF_PHASE_SCANNING);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

@@ -130,8 +130,7 @@ TEST(gc_forks_cut_other_threads_off_in_their_barrier)
 		check_child(&f, child);
 	}
 	join(&f, &other, thread);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static struct {
@@ -194,8 +193,7 @@ TEST(gc_objects_are_remembered_before_their_flags_say_so)
 	      GC_FLAG_TRACK_YOUNG);
 	CHECK(!(frame.root.node->header.flags & GC_FLAG_TRACK_YOUNG));
 	sigaction(SIGSEGV, &before, NULL);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* As far as the barrier comes before it makes a value gray. */
@@ -247,6 +245,5 @@ TEST(gc_forks_cut_other_threads_off_while_they_shade)
 	join(&f, &other, thread);
 	check_child(&f, child);
 	gc_weak_destroy(f.thread, end);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

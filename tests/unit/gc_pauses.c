@@ -49,8 +49,7 @@ TEST(gc_stores_of_old_references_are_not_remembered)
 	CHECK_EQ(((struct node *)frame.root.list->right)->value, 7);
 	CHECK_EQ(((struct cells *)frame.root.list->left->right)->length, 10000);
 	check_list(frame.root.list, 1, 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* What a store hides from the marking becomes gray with it, in any phase of any cycle. */
@@ -78,8 +77,7 @@ TEST(gc_stores_while_marking_hide_nothing)
 			check_list(frame.root.list, N, -1);
 	}
 	CHECK(shaded > N);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A large array that survives as each minor collection comes would put off the end of marking. */
@@ -108,8 +106,7 @@ TEST(gc_marking_ends_though_each_minor_collection_finds_a_large_array)
 	CHECK(tries > 0);
 	CHECK(f.heap->stats.full_collections >= ROUNDS / 50);
 	check_list(frame.root.list, N, -1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Spans are searched for where they may fit only, and found wherever they do. */
@@ -140,8 +137,7 @@ TEST(gc_spans_fill_the_holes_that_sweeping_found)
 	for (uint64_t i = 0; i < SPANS; i++)
 		CHECK_EQ(((struct bytes *)frame.root.table->items[i])->length,
 			 i % 4 ? LONG : SHORT);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* The list, longer by so many bytes. */
@@ -184,6 +180,5 @@ TEST(gc_nursery_is_not_used_whole_when_many_old_objects_were_written_to)
 	CHECK(MANY * sizeof(struct node) < f.heap->options.nursery_size);
 	gc_stats(f.heap, &after);
 	CHECK(after.minor_collections - before.minor_collections >= 4);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

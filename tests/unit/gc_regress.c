@@ -302,8 +302,7 @@ TEST(b4_collections_inside_the_slow_path_do_not_stop_sampling)
 	CHECK_EQ(stats.allocated_bytes, 32 * (60000 + 303 * (uint64_t)busy.finalized));
 	/* No object is as large as the stride: one sample for each point. */
 	CHECK_EQ(seen.last, stats.allocated_bytes / 1000);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* To get a collection the nursery was said to be used up, which looked like allocated bytes. */
@@ -488,8 +487,7 @@ TEST(b13_pins_and_samples_do_not_mind_each_other)
 		gc_unpin(f.thread, pinned[i]);
 	}
 	CHECK_EQ(seen.last, points.at / 700);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Objects allocated in a row were one piece of memory: all samples had the first one's type. */

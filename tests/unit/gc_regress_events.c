@@ -115,8 +115,7 @@ TEST(b7_refused_allocations_leave_no_sample)
 		CHECK_EQ(seen.of[id].promoted, id % 3 == 0);
 		CHECK_EQ(seen.of[id].died, id % 3 != 0);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 static volatile sig_atomic_t ticks;
@@ -200,8 +199,7 @@ TEST(b16_living_large_objects_are_not_reported_dead)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	for (uint64_t id = 1; id <= 201; id++)
 		CHECK_EQ(seen.of[id].died, 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Objects born just before a collection counted as survivors, and nothing more was known. */
@@ -231,8 +229,7 @@ TEST(b17_survivors_have_an_age_and_are_followed)
 		CHECK_EQ(seen.of[id].fate.age, stats.allocated_bytes - birth);
 		CHECK(seen.of[id].fate.collections >= 2);
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Collections by what is reported of them. */
@@ -456,8 +453,7 @@ TEST(b31_any_number_of_live_samples_is_followed)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	for (int id = 1; id <= LIVE; id++)
 		CHECK_EQ(seen.of[id].died, 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* The largest number of a batch was one too many. */
@@ -516,6 +512,5 @@ TEST(d13_the_live_heap_is_weighted)
 	}
 	check_tally(&tally, (double)stats.live_bytes);
 	CHECK(tally.observed < tally.value / 2);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

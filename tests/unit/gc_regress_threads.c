@@ -153,8 +153,7 @@ TEST(b14_a_child_starts_with_no_samples)
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	for (uint64_t id = 1; id <= 1000; id++)
 		CHECK_EQ(seen.of[id].died, 1);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Only read, write and exit are allowed: anything else ends the child with SIGKILL. */

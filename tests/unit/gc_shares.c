@@ -232,8 +232,7 @@ TEST(gc_nursery_is_larger_again_where_it_paid)
 	}
 	/* Each second collection but for the first ones. */
 	CHECK(large >= 6);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* What threads used that are gone is given back by major collections, a part in each. */

@@ -153,8 +153,7 @@ TEST(gc_steps_lose_nothing_that_moves_between_colors)
 		 SLOTS * sizeof(struct node) +
 			 SLOTS / GROUP * (sizeof(struct cells) + GROUP * sizeof(void *)) +
 			 sizeof(struct cells) + SLOTS / GROUP * sizeof(void *));
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_steps_go_through_the_phases_in_order)
@@ -175,8 +174,7 @@ TEST(gc_steps_go_through_the_phases_in_order)
 	CHECK(n_kinds[GCPROF_GC_MINOR] > 20);
 	CHECK(n_kinds[GCPROF_GC_STEP] > 20);
 	CHECK_EQ(n_kinds[GCPROF_GC_FULL], 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_steps_can_be_turned_off)
@@ -196,8 +194,7 @@ TEST(gc_steps_can_be_turned_off)
 	CHECK_EQ(stats.full_collections, n_kinds[GCPROF_GC_FULL]);
 	CHECK(n_kinds[GCPROF_GC_FULL] > 2);
 	CHECK_EQ(n_kinds[GCPROF_GC_STEP], 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Allocates garbage until a major collection is in `phase`. */
@@ -237,8 +234,7 @@ TEST(gc_steps_give_way_to_a_full_collection)
 		CHECK_EQ(f.heap->major.phase, GCPROF_PHASE_SCANNING);
 		frame.root.table = make_table(&f);
 		check_table(frame.root.table);
-		GC_FRAME_END(f.thread, frame);
-		fixture_close(&f);
+		FIXTURE_END(f, frame);
 	}
 }
 
@@ -260,8 +256,7 @@ TEST(gc_steps_find_every_dead_sample)
 	frame.root.table = NULL;
 	gc_collect(f.thread, GC_COLLECT_FULL);
 	CHECK_EQ(f.heap->sampled_old.count, 0);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* The work of a step does not depend on what there is in all. */
@@ -290,8 +285,7 @@ TEST(gc_steps_are_as_long_in_a_large_heap)
 		gc_stats(f.heap, &after);
 		CHECK_EQ(after.full_collections, before.full_collections + 1);
 		steps[large] = after.steps - before.steps;
-		GC_FRAME_END(f.thread, frame);
-		fixture_close(&f);
+		FIXTURE_END(f, frame);
 	}
 	/* Eight times the heap takes about eight times the steps. */
 	CHECK(steps[1] > 5 * steps[0]);
@@ -319,8 +313,7 @@ TEST(gc_steps_trace_large_arrays_in_pieces)
 	CHECK(f.heap->stats.steps > 100);
 	for (uint64_t i = 0; i < N; i++)
 		CHECK_EQ(((struct node *)frame.root.array->items[i])->value, i);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* A young large array becomes gray, but the young objects in it become black: what these refer to
@@ -350,8 +343,7 @@ TEST(gc_steps_mark_what_a_young_large_array_leads_to)
 	frame.root.young = frame.root.hidden = NULL;
 	gc_collect(f.thread, GC_COLLECT_MINOR);
 	CHECK(chunk_is_marked(((struct node *)frame.root.large->items[0])->left));
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Items of three words, the reference in the middle: they straddle the cards' borders. */
@@ -412,8 +404,7 @@ TEST(gc_cards_find_every_store)
 		CHECK_EQ(frame.root.array->items[i].node ? frame.root.array->items[i].node->value
 							 : 0,
 			 expected[i]);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_array_copy_remembers_all_that_it_copied)
@@ -452,8 +443,7 @@ TEST(gc_array_copy_remembers_all_that_it_copied)
 			CHECK(frame.root.small->items[k] == node);
 		}
 	}
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 TEST(gc_large_mappings_are_used_again_and_zero)
@@ -504,6 +494,5 @@ TEST(gc_empty_arenas_are_given_back_and_taken_again)
 	}
 	CHECK(full.arena_bytes >= N * sizeof(struct node));
 	CHECK(again.arena_bytes <= full.arena_bytes);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }

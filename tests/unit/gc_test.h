@@ -114,6 +114,13 @@ static inline void fixture_close(struct fixture *f)
 	gc_heap_destroy(f->heap);
 }
 
+/* With the test's frame. */
+#define FIXTURE_END(f, frame)                      \
+	do {                                       \
+		GC_FRAME_END((f).thread, (frame)); \
+		fixture_close(&(f));               \
+	} while (0)
+
 static inline struct node *new_node(struct fixture *f, uint64_t value)
 {
 	struct node *node = GC_NEW(f->thread, f->node, struct node);

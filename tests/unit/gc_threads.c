@@ -365,8 +365,7 @@ TEST(gc_child_of_a_threaded_fork_goes_on_alone)
 		pthread_join(workers[i].thread, NULL);
 	}
 	gc_blocking_end(f.thread);
-	GC_FRAME_END(f.thread, frame);
-	fixture_close(&f);
+	FIXTURE_END(f, frame);
 }
 
 /* Replaces objects at random in its part of a large shared array: cards, steps, and all threads. */

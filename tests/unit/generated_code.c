@@ -8,12 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "test.h"
-#include "reader/code_files.h"
+#include "reader/names.h"
 #include "record/opener/code_owner.h"
 #include "symbols/code_table.h"
 #include "symbols/jitdump.h"
-#include "symbols/perf_map.h"
+#include "test.h"
 #include "util/buffer.h"
 
 /* The name at an address, "-" if there is none. */

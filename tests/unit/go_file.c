@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "symbols_rig.h"
-#include "runtimes/go_file.h"
+#include "runtimes/go/file.h"
 #include "symbols/elf_file.h"
 #include "symbols/unwind.h"
 
@@ -289,10 +289,11 @@ static uint64_t find_type(const struct opened *opened, const char *wanted)
 	const struct go_table *table = go_file_table(opened->file);
 	uint64_t begin, end;
 	char name[64];
+	bool plain;
 
 	go_table_types(table, &begin, &end);
 	for (uint64_t number = 32; number < end - begin; number += 32)
-		if (go_table_type_name(table, number, name, sizeof(name)) &&
+		if (go_table_type_name(table, number, name, sizeof(name), &plain) &&
 		    strcmp(name, wanted) == 0)
 			return number;
 	return 0;
@@ -303,17 +304,26 @@ TEST(types_have_names)
 	struct opened bare;
 	uint64_t number;
 	char name[5];
+	bool plain;
 
 	build("");
 	CHECK_EQ(open_go("bare", &bare), 0);
 	CHECK(find_type(&bare, "main.node") > 0);
 	CHECK(find_type(&bare, "*main.node") > 0);
 	number = find_type(&bare, "main.node");
-	CHECK_EQ(go_table_type_name(go_file_table(bare.file), number, name, sizeof(name)), 4);
+	CHECK_EQ(go_table_type_name(go_file_table(bare.file), number, name, sizeof(name), &plain),
+		 4);
 	CHECK_STR(name, "main");
-	CHECK_EQ(go_table_type_name(go_file_table(bare.file), UINT64_MAX, name, sizeof(name)), 0);
-	CHECK_EQ(go_table_type_name(go_file_table(bare.file), INT64_MAX, name, sizeof(name)), 0);
-	CHECK(go_table_type_name(go_file_table(bare.file), GO_TYPE_NONE, name, sizeof(name)) > 0);
+	CHECK(!plain);
+	CHECK_EQ(go_table_type_name(go_file_table(bare.file), UINT64_MAX, name, sizeof(name),
+				    &plain),
+		 0);
+	CHECK_EQ(
+		go_table_type_name(go_file_table(bare.file), INT64_MAX, name, sizeof(name), &plain),
+		0);
+	CHECK(go_table_type_name(go_file_table(bare.file), GO_TYPE_NONE, name, sizeof(name),
+				 &plain) > 0);
+	CHECK(plain);
 	close_go(&bare);
 	rig_leave();
 }
@@ -341,6 +351,7 @@ static void use(const char *path)
 	struct go_heap heap;
 	uint64_t at[4];
 	char name[64];
+	bool plain;
 
 	if (open_go(path, &opened) == 0) {
 		const struct go_table *table = go_file_table(opened.file);
@@ -355,7 +366,7 @@ static void use(const char *path)
 			(void)go_table_find(table, function.address + i % 64, found);
 			(void)go_file_behind_check(opened.file, function.address, at);
 			(void)go_file_returns(opened.file, function.address, at, 4);
-			(void)go_table_type_name(table, i * 32, name, sizeof(name));
+			(void)go_table_type_name(table, i * 32, name, sizeof(name), &plain);
 		}
 	}
 	close_go(&opened);

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "model/world/estimate.h"
-#include "reader/heap_profile.h"
+#include "reader/reader.h"
 #include "reader/remote_memory.h"
 #include "record/opener/opener_process.h"
-#include "runtimes/go_buckets.h"
+#include "runtimes/go/buckets.h"
 #include "test.h"
 
 struct bucket {

@@ -16,7 +16,7 @@ static struct {
 		struct event_gc_cycle cycle;
 		struct event_name name;
 		struct event_heap_area area;
-		char bytes[2048];
+		char bytes[4096];
 	} of[SEEN_MAX];
 	size_t n;
 } seen;
@@ -40,7 +40,7 @@ static void begin(bool ran)
 
 	snprintf(facts.reasons[3], sizeof(facts.reasons[3]), "System.gc()");
 	memset(&seen, 0, sizeof(seen));
-	CHECK_EQ(places_create(see, NULL, &places), 0);
+	CHECK_EQ(places_create(see, NULL, NULL, &places), 0);
 	CHECK_EQ(places_runtime(places, &header, &facts), 0);
 	seen.n = 0;
 }

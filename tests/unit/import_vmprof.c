@@ -2,8 +2,7 @@
 /* import_vmprof.c: tests of the import of VMProf's profiles and PyPy's logs. */
 #include <errno.h>
 
-#include "import/pypylog.h"
-#include "import/vmprof.h"
+#include "commands/import/vmprof.h"
 #include "synthetic.h"
 #include "vmprof_make.h"
 
@@ -135,7 +134,8 @@ TEST(any_part_of_a_file_is_read_as_far_as_it_goes)
 	struct vm vm;
 
 	vm_pypy(&vm, 10);
-	for (size_t size = 0; size < vm.out.size; size++) {
+	/* From the head on by a prime number of bytes: ends are anywhere in words and records. */
+	for (size_t size = 0; size < vm.out.size; size += size < 64 ? 1 : 7) {
 		char *part = malloc(size + 1);
 
 		/* A copy of its own: reading behind its end is found. */

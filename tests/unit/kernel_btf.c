@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
-#include "record/kernel/kernel_btf.h"
+#include "record/kernel/needs.h"
 #include "test.h"
 
 TEST(functions_have_the_numbers_that_libbpf_finds)

@@ -13,11 +13,13 @@ static void begin(void)
 	CHECK(objects);
 }
 
+static uint32_t user;
+
 static int add(uint64_t process, uint64_t address, uint64_t heap, uint64_t time)
 {
 	const struct live_object object = {.sample = address, .heap = heap, .time = time};
 
-	return live_objects_add(objects, process, address, &object);
+	return live_objects_add(objects, process, user, address, &object);
 }
 
 /* Adds up the visited samples. */
@@ -77,16 +79,30 @@ TEST(objects_end_with_their_heap)
 /* Both are addresses that the program reports. */
 TEST(a_program_may_have_many_objects_and_heaps_but_not_any_number)
 {
+	struct live_object object;
+	uint64_t i = 0;
+	int err = 0;
+
 	begin();
-	for (uint64_t i = 1; i <= LIVE_OBJECTS_MAX; i++) {
-		CHECK_EQ(add(1, i, 0, 10), 0);
+	while (i <= LIVE_OBJECTS_MAX && !err) {
+		err = add(1, ++i, 0, 10);
 		cycle(1, i, 10); /* of a heap without objects: takes no memory */
 	}
-	CHECK_EQ(add(1, LIVE_OBJECTS_MAX + 1, 0, 10), -ENOSPC);
+	CHECK_EQ(err, -ENOSPC);
+	CHECK(i > LIVE_OBJECTS_MAX / 2);
+	/* Its user's others have no room, either, but those of other users have. */
+	CHECK_EQ(add(2, 100, 0, 10), -ENOSPC);
+	user = 1000;
+	CHECK_EQ(add(3, 100, 0, 10), 0);
+	user = 0;
+	for (uint64_t freed = 1; freed < 20; freed++)
+		CHECK(live_objects_take(objects, 1, freed, &object));
+	CHECK_EQ(add(1, i, 0, 10), 0);
 	live_objects_forget(objects, 1);
-	for (uint64_t i = 1; i <= LIVE_OBJECTS_MAX; i++)
-		CHECK_EQ(add(1, 100, i, 10), 0);
-	CHECK_EQ(add(1, 100, LIVE_OBJECTS_MAX + 1, 10), -ENOSPC);
-	CHECK_EQ(add(1, 200, 1, 10), 0);
+	for (i = 1, err = 0; i <= LIVE_OBJECTS_MAX && !err; i++)
+		err = add(1, 100, i, 10);
+	CHECK_EQ(err, -ENOSPC);
+	CHECK(i > LIVE_OBJECTS_MAX / 2);
+	CHECK_EQ(add(1, 100, 1, 10), 0);
 	live_objects_free(objects);
 }

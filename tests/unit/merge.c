@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "test.h"
-#include "record/ingest/merge.h"
+#include "record/ingest/flow_parts.h"
 
 #define EVENTS_MAX 20000
 
@@ -157,13 +157,13 @@ TEST(large_events_and_leftovers)
 /* Several rings, each nearly in order, read in turns of random length. */
 TEST(shuffled_rings_come_out_in_order)
 {
-	enum { RINGS = 5, EACH = 3000 };
-	uint64_t random = test_seed(), clock[RINGS] = {0}, watermark = 0, expected_late = 0;
+	enum { N_RINGS = 5, EACH = 3000 };
+	uint64_t random = test_seed(), clock[N_RINGS] = {0}, watermark = 0, expected_late = 0;
 	struct merge *merge = create();
-	uint32_t tag = 0, left = RINGS * EACH, sent[RINGS] = {0};
+	uint32_t tag = 0, left = N_RINGS * EACH, sent[N_RINGS] = {0};
 
 	while (left) {
-		unsigned ring = test_random(&random) % RINGS;
+		unsigned ring = test_random(&random) % N_RINGS;
 		unsigned batch = test_random(&random) % 50;
 
 		for (; batch && sent[ring] < EACH; batch--, left--, sent[ring]++) {
@@ -178,7 +178,7 @@ TEST(shuffled_rings_come_out_in_order)
 			uint64_t least = UINT64_MAX;
 			size_t before = outcome.n;
 
-			for (int i = 0; i < RINGS; i++)
+			for (int i = 0; i < N_RINGS; i++)
 				least = clock[i] < least ? clock[i] : least;
 			advance(merge, least, SIZE_MAX);
 			for (size_t i = before; i < outcome.n; i++)
@@ -191,7 +191,7 @@ TEST(shuffled_rings_come_out_in_order)
 		}
 	}
 	advance(merge, UINT64_MAX, SIZE_MAX);
-	CHECK_EQ(outcome.n, RINGS * EACH);
+	CHECK_EQ(outcome.n, N_RINGS * EACH);
 	CHECK_EQ(merge_held(merge), 0);
 	CHECK(merge_late(merge) == expected_late);
 	/* Each exactly once. */

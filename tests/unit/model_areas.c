@@ -24,8 +24,7 @@ TEST(areas_have_what_pauses_moved_and_what_the_last_one_left)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, gc_name, .process = 1, .number = 16,
 	    .name = synthetic_string(&synthetic, "Metaspace"));
 	PUT(&synthetic, gc_name, .process = 1, .number = 17,
@@ -40,8 +39,7 @@ TEST(areas_have_what_pauses_moved_and_what_the_last_one_left)
 	PUT(&synthetic, gc_cycle, .time = 3300, .process = 1, .heap = 1, .cycle = 1, .span = 100);
 	area(&synthetic, 3300, 1, 17, 1 | 2 | 4, 900, 300);
 	PUT(&synthetic, heap_area, .time = 3400, .process = 7, .name = 17, .flags = 2);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->refused, 1);
 	CHECK_EQ(model->n_heap_areas, 2);
 	CHECK_STR(model->heap_areas[0].name, "Eden");
@@ -53,6 +51,5 @@ TEST(areas_have_what_pauses_moved_and_what_the_last_one_left)
 	CHECK_EQ(model->heap_areas[0].came_bytes, 150);
 	CHECK_EQ(model->heap_areas[0].max_bytes, 5000);
 	CHECK(!model->heap_areas[1].in_heap);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

@@ -12,8 +12,7 @@ static struct model *build(enum call_kind kind, const char *pattern, struct call
 	struct model *model = NULL;
 	uint64_t root, a, b, new, stacks[4];
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/bin/app", 4, 1);
 	root = synthetic_function(&synthetic, "/bin/app", 1, "main");
 	a = synthetic_function(&synthetic, "/bin/app", 2, "a");
@@ -70,8 +69,7 @@ static void sample(struct call_moments *moments, uint64_t events, uint64_t funct
 	uint64_t stacks[64] = {0};
 
 	CHECK(functions <= 64);
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 0; i < functions; i++)
 		stacks[i] = synthetic_stack(
 			&synthetic,
@@ -85,8 +83,7 @@ static void sample(struct call_moments *moments, uint64_t events, uint64_t funct
 	CHECK_EQ(source_memory_open(synthetic.data, synthetic.size, &source), 0);
 	CHECK_EQ(model_load_observed(source, "x", &builder.observer, &model), 0);
 	call_tree_free(&tree);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Sum of all entries; checks that they are sorted. */

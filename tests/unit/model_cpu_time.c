@@ -89,8 +89,28 @@ TEST(cpu_totals_are_exact_and_divided_by_samples)
 	 */
 	CHECK(model->timeline->windows[50 * MS / model->timeline->step_ns].cpu_ns >
 	      3 * model->timeline->step_ns);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
+}
+
+TEST(time_whose_samples_come_in_the_next_chunk_stands_once_in_the_timeline)
+{
+	struct synthetic synthetic;
+	struct model *model;
+
+	synthetic_begin(&synthetic);
+	synthetic_process(&synthetic, 1 * MS);
+	profile_writer_ran(synthetic.writer, 1, 7 * (int64_t)MS, 0);
+	profile_writer_flush(synthetic.writer);
+	for (uint64_t i = 0; i < 7; i++) {
+		profile_writer_ran(synthetic.writer, 1, 0, 1);
+		PUT(&synthetic, cpu, .time = 20 * MS + i * MS, .thread = 1, .mode = 1);
+	}
+	profile_writer_flush(synthetic.writer);
+	model = synthetic_loaded(&synthetic, 30 * MS);
+	CHECK_EQ(model->cpu.on_cpu_ns, 7 * MS);
+	CHECK(model->cpu.no_samples_ns < MS);
+	CHECK_EQ(timeline_sum(model), model->cpu.on_cpu_ns);
+	synthetic_close(&synthetic, model);
 }
 
 static struct model *filtered(const struct synthetic *synthetic, const char *text)
@@ -127,8 +147,7 @@ TEST(filtered_threads_and_processes_have_exact_time)
 	CHECK(model->cpu.on_cpu_ns > 290 * MS && model->cpu.on_cpu_ns < 310 * MS);
 	CHECK_EQ(model->cpu.no_samples_ns, 0);
 	CHECK(thread_of(model, 201)->cpu_ns < 152e6);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(without_scheduler_accounting_ticks_count)
@@ -141,14 +160,12 @@ TEST(without_scheduler_accounting_ticks_count)
 	for (uint64_t i = 1; i <= 10; i++)
 		PUT(&synthetic, cpu, .time = i * MS, .thread = 1, .mode = 1,
 		    .ticks = i % 2 ? 0 : 4);
-	synthetic_end(&synthetic, 11 * MS);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 11 * MS);
 	CHECK(!model->cpu.exact);
 	CHECK_EQ(model->cpu.on_cpu_ns, 25 * MS);
 	CHECK(is_near(thread_of(model, 100)->cpu_ns, 25e6, 1));
 	CHECK_EQ(model->cpu.no_samples_ns, 0);
 	CHECK_EQ(model->n_functions, 1);
 	CHECK(is_near(functions_sum(model), 25e6, 1));
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

@@ -18,8 +18,7 @@ struct divided {
 static void divided_begin(struct divided *divided, uint64_t seed)
 {
 	*divided = (struct divided){.random = seed, .time = 1000};
-	synthetic_begin(&divided->synthetic);
-	synthetic_process(&divided->synthetic, 0);
+	synthetic_program(&divided->synthetic, 0);
 	PUT(&divided->synthetic, process, .id = 2, .pid = 200, .time = 1);
 	PUT(&divided->synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	PUT(&divided->synthetic, thread, .id = 3, .process = 2, .tid = 200);
@@ -102,8 +101,7 @@ static unsigned count_holding(double share, const char *terms)
 		holding += holds(&model->syscalls[0].calls, truth) &&
 			   holds(&model->tracing.count, truth) &&
 			   holds(&model->syscalls[0].time, truth_ns);
-		model_free(model);
-		synthetic_free(&divided.synthetic);
+		synthetic_close(&divided.synthetic, model);
 	}
 	printf("%u of %d intervals hold the truth\n", holding, SEEDS);
 	return holding;
@@ -131,8 +129,7 @@ TEST(a_time_range_gets_its_share)
 	CHECK(is_near((double)model->syscalls[0].count, 20000, 4000));
 	CHECK(holds(&model->syscalls[0].calls, 20000));
 	CHECK(model->syscalls[0].calls.high - model->syscalls[0].calls.low < 8000);
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }
 
 TEST(filters_by_process_or_call_are_exact)
@@ -159,8 +156,7 @@ TEST(filters_by_process_or_call_are_exact)
 		model = divided_select(&divided, "during=syscall:read");
 		CHECK_EQ(model->n_syscalls, 0);
 		CHECK(model->calls_left_out == 0);
-		model_free(model);
-		synthetic_free(&divided.synthetic);
+		synthetic_close(&divided.synthetic, model);
 	}
 }
 
@@ -177,8 +173,7 @@ TEST(selections_are_exact_if_all_calls_were_recorded)
 	CHECK_EQ(model->syscalls[0].count, 75);
 	CHECK_EQ(model->syscalls[0].total_ns, 750);
 	CHECK(!model->syscalls[0].estimated);
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }
 
 /* As in profiles without random recording, or if short calls are not recorded. */
@@ -202,8 +197,7 @@ TEST(records_without_weights_are_not_counted)
 	model = divided_select(&divided, "process=100");
 	CHECK_EQ(model->syscalls[0].count, 100000);
 	CHECK(model->calls_left_out == 0);
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }
 
 /* A process without any record of a call is treated like the others. */
@@ -220,8 +214,7 @@ TEST(calls_without_records_use_other_processes_share)
 	model = divided_select(&divided, "thread=100|200");
 	CHECK(holds(&model->syscalls[0].calls, 5050));
 	CHECK(is_near(model->syscalls[0].calls.value, 5050, 300));
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }
 
 /* Their function is unknown, and the report says how many there are. */
@@ -242,8 +235,7 @@ TEST(calls_without_a_stack_are_counted_apart)
 	model_free(model);
 	model = divided_select(&divided, "thread=101");
 	CHECK(model->calls_stackless == 0);
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }
 
 /* Weighted records give the time of all calls, also without a filter. */
@@ -266,6 +258,5 @@ TEST(stacks_have_the_weighted_time_of_their_calls)
 	model = synthetic_model(&divided.synthetic);
 	CHECK_EQ(model->syscall_stack_ns, 8 * 500 + 20);
 	CHECK_EQ(model->functions[0].syscall_ns, 8 * 500 + 20);
-	model_free(model);
-	synthetic_free(&divided.synthetic);
+	synthetic_close(&divided.synthetic, model);
 }

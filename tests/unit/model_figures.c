@@ -70,13 +70,11 @@ TEST(a_figure_is_unknown_without_a_stream_that_it_needs)
 	struct model *model;
 
 	synthetic_app(&app, 40, true);
-	synthetic_end(&app.synthetic, app.time);
-	model = synthetic_model(&app.synthetic);
+	model = synthetic_loaded(&app.synthetic, app.time);
 	CHECK(model->recorded & UINT32_C(1) << STREAM_CPU);
 	for (uint32_t stream = 1; stream < STREAM_END; stream++)
 		check_stream(model, stream);
-	model_free(model);
-	synthetic_free(&app.synthetic);
+	synthetic_close(&app.synthetic, model);
 }
 
 TEST(each_sort_key_is_a_key_of_the_report_and_sorts_a_table)

@@ -24,8 +24,7 @@ TEST(recursion_counts_once_per_stack)
 	struct model *model;
 	uint64_t outer, inner, stack;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
 	inner = synthetic_function(&synthetic, "/bin/app", 0x20, "walk");
 	stack = synthetic_stack(&synthetic, (uint64_t[]){outer, inner, inner, inner, 0});
@@ -36,8 +35,7 @@ TEST(recursion_counts_once_per_stack)
 				     synthetic_function(&synthetic, "/bin/app", 0x28, "walk"));
 	put_cpu(&synthetic, 3000, stack);
 	put_alloc(&synthetic, 3001, stack, 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "walk")->cpu_self_ns == 6.0 * tick);
 	CHECK(find_function(model, "walk")->cpu_total_ns == 6.0 * tick);
 	CHECK(find_function(model, "main")->cpu_self_ns == 0);
@@ -47,8 +45,7 @@ TEST(recursion_counts_once_per_stack)
 	CHECK(find_function(model, "main")->alloc_self_bytes == 0);
 	CHECK_EQ(model->n_functions, 2);
 	CHECK_EQ(model->cpu.on_cpu_ns, 6 * tick);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(runtime_work_is_separate_from_the_program)
@@ -57,8 +54,7 @@ TEST(runtime_work_is_separate_from_the_program)
 	uint64_t start, collect, compile, common;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, runtime, .process = 1, .name = synthetic_string(&synthetic, "hotspot"),
 	    .collector = synthetic_string(&synthetic, "Gang::run rt.mark"),
 	    .compiler = synthetic_string(&synthetic, "Compiler::loop"));
@@ -80,8 +76,7 @@ TEST(runtime_work_is_separate_from_the_program)
 	PUT(&synthetic, gc_begin, .time = 2020, .thread = 1, .heap = 1, .kind = 1);
 	put_cpu(&synthetic, 2021, synthetic_stack(&synthetic, (uint64_t[]){start, collect, 0}));
 	PUT(&synthetic, gc_end, .time = 2022, .thread = 1, .heap = 1, .kind = 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->cpu.in_gc_ns, tick);
 	CHECK_EQ(model->cpu.work_ns[WORK_COLLECTOR], 3 * tick);
 	CHECK_EQ(model->cpu.work_ns[WORK_COMPILER], tick);
@@ -89,8 +84,7 @@ TEST(runtime_work_is_separate_from_the_program)
 	CHECK_EQ(find_function(model, "Gang::run()")->work, WORK_COLLECTOR);
 	CHECK_EQ(find_function(model, "memcpy")->work, WORK_PROGRAM);
 	CHECK_EQ(find_function(model, "Compiler::loop.part")->work, WORK_COMPILER);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(allocator_frames_are_skipped)
@@ -99,8 +93,7 @@ TEST(allocator_frames_are_skipped)
 	struct model *model;
 	uint64_t app, slow, sample, helper, managed;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/bin/app", 0x20, 0x10);
 	app = synthetic_function(&synthetic, "/bin/app", 0x10, "make_tree");
 	slow = synthetic_function(&synthetic, "/bin/app", 0x20, "gc_alloc_slow");
@@ -116,8 +109,7 @@ TEST(allocator_frames_are_skipped)
 		  synthetic_stack(&synthetic, (uint64_t[]){app, managed, slow, helper, 0}), 2);
 	/* Only allocator frames: the outermost one is used. */
 	put_alloc(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){slow, helper, 0}), 3);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "make_tree")->alloc_self_bytes == 1e6);
 	CHECK(find_function(model, "make_tree")->alloc_total_bytes == 2e6);
 	CHECK(find_function(model, "(make-tree)")->alloc_self_bytes == 1e6);
@@ -125,8 +117,7 @@ TEST(allocator_frames_are_skipped)
 	CHECK_STR(find_function(model, "(make-tree)")->file, "tree.lisp");
 	CHECK_EQ(find_function(model, "(make-tree)")->line, 10);
 	CHECK(find_function(model, "gc_alloc_slow")->alloc_self_bytes == 1e6);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Programs have functions with any names; what is a collector's is known from its place. */
@@ -136,8 +127,7 @@ TEST(names_make_no_collector)
 	struct model *model;
 	uint64_t app, alloc, collect;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/bin/app", 0x30, 0x10);
 	app = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
 	alloc = synthetic_function(&synthetic, "/bin/app", 0x20, "gc_user_alloc");
@@ -147,13 +137,11 @@ TEST(names_make_no_collector)
 	put_cpu(&synthetic, 2002, synthetic_stack(&synthetic, (uint64_t[]){app, collect, 0}));
 	PUT(&synthetic, gc_begin, .time = 3000, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
 	PUT(&synthetic, gc_end, .time = 3100, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "gc_user_alloc")->alloc_self_bytes == 1e6);
 	CHECK_EQ(find_function(model, "gc_user_alloc")->work, WORK_PROGRAM);
 	CHECK_EQ(find_function(model, "evacuate")->work, WORK_COLLECTOR);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(frames_of_an_allocating_runtime_are_skipped)
@@ -162,8 +150,7 @@ TEST(frames_of_an_allocating_runtime_are_skipped)
 	struct model *model;
 	uint64_t start, library, loop, make, sampling, managed;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/lib/agent.so", 0x10, 0x10);
 	start = synthetic_function(&synthetic, "/bin/python", 0x10, "start");
 	loop = synthetic_function(&synthetic, "/bin/python", 0x20, "evaluate");
@@ -185,14 +172,12 @@ TEST(frames_of_an_allocating_runtime_are_skipped)
 	/* Only runtime frames. */
 	put_alloc(&synthetic, 2003,
 		  synthetic_stack(&synthetic, (uint64_t[]){start, make, sampling, 0}), 4);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "f")->alloc_self_bytes == 2e6);
 	CHECK(find_function(model, "f")->alloc_total_bytes == 3e6);
 	CHECK(find_function(model, "parse")->alloc_self_bytes == 1e6);
 	CHECK(find_function(model, "make_object")->alloc_self_bytes == 1e6);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 static void put_inlined(struct synthetic *synthetic, uint64_t frame, const char *name)
@@ -207,8 +192,7 @@ TEST(inlined_functions_have_rows)
 	struct model *model;
 	uint64_t outer, maker, slow;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	synthetic_own(&synthetic, "/bin/app", 0x30, 0x10);
 	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
 	put_inlined(&synthetic, outer, "run");
@@ -222,8 +206,7 @@ TEST(inlined_functions_have_rows)
 	put_cpu(&synthetic, 2001, synthetic_stack(&synthetic, (uint64_t[]){outer, maker, slow, 0}));
 	put_alloc(&synthetic, 3001,
 		  synthetic_stack(&synthetic, (uint64_t[]){outer, maker, slow, 0}), 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "run")->cpu_self_ns == 1.0 * tick);
 	CHECK(find_function(model, "run")->cpu_total_ns == 2.0 * tick);
 	CHECK(find_function(model, "main")->cpu_self_ns == 0);
@@ -239,8 +222,7 @@ TEST(inlined_functions_have_rows)
 	CHECK(find_function(model, "fill")->alloc_self_bytes == 1e6);
 	CHECK(find_function(model, "make")->alloc_self_bytes == 0);
 	CHECK(find_function(model, "make")->alloc_total_bytes == 1e6);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(unnamed_frames_have_placeholder_names)
@@ -249,23 +231,20 @@ TEST(unnamed_frames_have_placeholder_names)
 	struct model *model;
 	uint64_t frames[4];
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	frames[0] = synthetic_function(&synthetic, "/usr/lib/libfoo.so.1", 0x1234, NULL);
 	frames[1] = profile_writer_native(synthetic.writer, 0, 0x7f00dead);
 	frames[2] = profile_writer_kernel(synthetic.writer, 0);
 	frames[3] = 0;
 	put_cpu(&synthetic, 2000, synthetic_stack(&synthetic, frames));
 	put_cpu(&synthetic, 2001, 0);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "libfoo.so.1+0x1234")->cpu_total_ns == 1.0 * tick);
 	CHECK(find_function(model, "[unknown]+0x7f00dead")->module == NULL);
 	CHECK_EQ(find_function(model, "[kernel]")->runtime, RUNTIME_KERNEL);
 	CHECK(find_function(model, "[kernel]")->cpu_self_ns == 1.0 * tick);
 	CHECK(find_function(model, "(no stack)")->cpu_self_ns == 1.0 * tick);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(unnamed_generated_code_is_one_row_per_process)
@@ -274,8 +253,7 @@ TEST(unnamed_generated_code_is_one_row_per_process)
 	struct model *model;
 	uint64_t jit, other, named, stack = 0;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, comm, .time = 1000, .thread = 1,
 	    .name = synthetic_string(&synthetic, "java"));
 	PUT(&synthetic, process, .id = 2, .pid = 101, .parent = 1, .time = 1500);
@@ -296,16 +274,14 @@ TEST(unnamed_generated_code_is_one_row_per_process)
 		synthetic_stack(
 			&synthetic,
 			(uint64_t[]){profile_writer_native(synthetic.writer, other, 1), 0}));
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->n_functions, 3);
 	CHECK(find_function(model, "[jit] of java")->cpu_self_ns == 2.0 * tick);
 	CHECK(find_function(model, "[jit] of java")->cpu_total_ns == 2.0 * tick);
 	CHECK_EQ(find_function(model, "[jit] of java")->runtime, RUNTIME_MANAGED);
 	CHECK(find_function(model, "loop")->cpu_self_ns == 1.0 * tick);
 	CHECK(find_function(model, "[jit] of ?")->cpu_self_ns == 1.0 * tick);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(forked_children_use_their_parents_names)
@@ -314,8 +290,7 @@ TEST(forked_children_use_their_parents_names)
 	struct model *model;
 	uint64_t frame;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, code, .process = 1, .code = 3,
 	    .name = synthetic_string(&synthetic, "shared"));
 	PUT(&synthetic, type, .process = 1, .type = 1,
@@ -326,12 +301,10 @@ TEST(forked_children_use_their_parents_names)
 	PUT(&synthetic, alloc, .time = 2000, .thread = 2,
 	    .stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0}), .sample = 1, .type = 1,
 	    .size = 1000000, .period = 10, .kind = 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(find_function(model, "shared")->alloc_self_bytes == 1e6);
 	CHECK_EQ(find_type(model, "cons")->samples, 1);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(stacks_that_begin_in_the_c_library_are_complete)
@@ -341,8 +314,7 @@ TEST(stacks_that_begin_in_the_c_library_are_complete)
 	struct model *model;
 	uint64_t app, start, alone;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	app = synthetic_function(&synthetic, "/bin/app", 0x10, "main");
 	start = synthetic_function(&synthetic, "/lib/x86_64-linux-gnu/libc.so.6", 0x20, "start");
 	alone = synthetic_stack(&synthetic, (uint64_t[]){start, 0});
@@ -352,14 +324,12 @@ TEST(stacks_that_begin_in_the_c_library_are_complete)
 	PUT(&synthetic, cpu, .time = 2002, .thread = 1, .quality = USER_END | TORN,
 	    .stack = synthetic_stack(&synthetic, (uint64_t[]){app, 0}));
 	PUT(&synthetic, cpu, .time = 2003, .thread = 1, .stack = alone);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->stacks.samples, 4);
 	CHECK_EQ(model->stacks.complete, 2);
 	CHECK_EQ(model->stacks.reasons[REASON_USER_END], 2);
 	CHECK_EQ(model->stacks.reasons[REASON_MANAGED_TORN], 1);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(stacks_can_be_limited_to_one_kind_of_frames)
@@ -368,8 +338,7 @@ TEST(stacks_can_be_limited_to_one_kind_of_frames)
 	struct synthetic synthetic;
 	uint64_t outer, managed, inner, bare;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	outer = synthetic_function(&synthetic, "/bin/app", 0x10, "eval");
 	inner = synthetic_function(&synthetic, "/bin/app", 0x20, "memcpy");
 	managed = profile_writer_managed(synthetic.writer, 1, 5, 7);
@@ -416,8 +385,7 @@ TEST(a_fiber_begins_with_the_function_that_it_ran_last)
 	uint64_t exit, main, thread, stacks[3];
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	exit = synthetic_function(&synthetic, "/bin/app", 0x10, "runtime.goexit");
 	main = synthetic_function(&synthetic, "/bin/app", 0x20, "runtime.main");
 	thread = synthetic_function(&synthetic, "/lib/libc.so", 0x10, "clone3");
@@ -434,11 +402,9 @@ TEST(a_fiber_begins_with_the_function_that_it_ran_last)
 	for (uint64_t i = 0; i < 3; i++)
 		PUT(&synthetic, cpu, .time = 2000 + i, .thread = 1, .stack = stacks[i], .mode = 1,
 		    .fiber = 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	for (size_t i = 0; i < model->n_entries; i++)
 		CHECK_EQ(model->entries[i].fibers, !strcmp(model->entries[i].name, "main.main"));
 	CHECK_EQ(model->n_entries, 3);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

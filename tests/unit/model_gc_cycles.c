@@ -27,8 +27,7 @@ TEST(concurrent_cycles_count_their_pauses)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
 	PUT(&synthetic, thread, .id = 3, .process = 2, .tid = 200);
 	PUT(&synthetic, gc_name, .process = 1, .number = 16,
@@ -45,8 +44,7 @@ TEST(concurrent_cycles_count_their_pauses)
 	    .unfinished = 1);
 	PUT(&synthetic, gc_cycle, .time = 4000, .process = 9, .span = 500);
 	PUT(&synthetic, gc_cycle, .time = 4000, .process = 1, .span = 5000);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->refused, 2);
 	CHECK_EQ(model->n_gc_cycles, 2);
 	CHECK_EQ(model->gc_cycles[0].start_ns, 2000);
@@ -59,8 +57,7 @@ TEST(concurrent_cycles_count_their_pauses)
 	CHECK_EQ(model->gc.concurrent.count, 1);
 	CHECK_EQ(model->gc.concurrent.max_ns, 1000);
 	CHECK_EQ(model->gc.heap_peak_bytes, 9000);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(a_pause_belongs_to_one_cycle)
@@ -69,8 +66,7 @@ TEST(a_pause_belongs_to_one_cycle)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	/* Of the cycles from 2000 on: a major one, a minor one within, two that overlap, and one in
 	 * another heap. */
 	short_pause(&synthetic, 2100, 1, 1);
@@ -85,16 +81,14 @@ TEST(a_pause_belongs_to_one_cycle)
 	short_pause(&synthetic, 2650, 1, 6);
 	put_cycle(&synthetic, 2470, 2700, 1);
 	put_cycle(&synthetic, 2400, 2800, 2);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->refused, 0);
 	CHECK_EQ(model->n_gc_cycles, 5);
 	for (size_t i = 0; i < 5; i++) {
 		CHECK_EQ(model->gc_cycles[i].pauses, pauses[i]);
 		CHECK_EQ(model->gc_cycles[i].pause_ns, 10 * pauses[i]);
 	}
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* In HotSpot, all threads stop, and one of them collects. A full collection contains a minor one.
@@ -104,8 +98,7 @@ TEST(only_pauses_of_the_heap_count_and_each_with_its_own_time)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, gc_begin, .time = 2000, .thread = 1, .heap = 2, .cycle = 7, .kind = 5);
 	short_pause(&synthetic, 2020, 1, 1);
 	PUT(&synthetic, gc_end, .time = 2100, .thread = 1, .heap = 2, .cycle = 7, .kind = 5);
@@ -114,14 +107,12 @@ TEST(only_pauses_of_the_heap_count_and_each_with_its_own_time)
 	short_pause(&synthetic, 3020, 1, 2);
 	PUT(&synthetic, gc_end, .time = 3100, .thread = 1, .heap = 1, .cycle = 8, .kind = 3);
 	put_cycle(&synthetic, 3000, 3200, 1);
-	synthetic_end(&synthetic, 6000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 6000);
 	CHECK_EQ(model->gc_cycles[0].pauses, 1);
 	CHECK_EQ(model->gc_cycles[0].pause_ns, 10);
 	CHECK_EQ(model->gc_cycles[1].pauses, 2);
 	CHECK_EQ(model->gc_cycles[1].pause_ns, 100);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(sums_count_all_their_collections_in_the_cycle)
@@ -130,17 +121,14 @@ TEST(sums_count_all_their_collections_in_the_cycle)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, gc_summary, .time = 50000, .thread = 1, .heap = 1, .span = 40000, .kind = 1,
 	    .reason = 1, .count = 1000, .total_ns = 6400, .max_ns = 10,
 	    .histogram = {histogram, sizeof(histogram)});
 	put_cycle(&synthetic, 9000, 51000, 1);
-	synthetic_end(&synthetic, 60000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 60000);
 	CHECK_EQ(model->refused, 0);
 	CHECK_EQ(model->gc_cycles[0].pauses, 1000);
 	CHECK_EQ(model->gc_cycles[0].pause_ns, 6400);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

@@ -27,8 +27,7 @@ TEST(recording_overhead_belongs_to_no_function)
 	PUT(&synthetic, cpu, .time = 3000, .thread = 1, .stack = stack, .mode = 2, .recording = 1);
 	PUT(&synthetic, cpu, .time = 4000, .thread = 1, .stack = stack, .mode = 2, .ticks = 3,
 	    .recording = 1);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->cpu.on_cpu_ns, 5000000);
 	CHECK_EQ(model->cpu.kernel_ns, 0);
 	CHECK_EQ(model->cpu.recording_ns, 4000000);
@@ -38,8 +37,7 @@ TEST(recording_overhead_belongs_to_no_function)
 	CHECK_EQ(model_load_view(source, "x", &view, &model), 0);
 	CHECK_EQ(model->cpu.on_cpu_ns, 5000000);
 	CHECK_EQ(model->cpu.recording_ns, 0);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* A profile from a recorder that was killed on this machine, or that ended normally. */
@@ -51,8 +49,7 @@ static void check_warning(bool killed)
 	FILE *log = tmpfile();
 
 	CHECK(log && dup2(fileno(log), STDERR_FILENO) >= 0 && uname(&system) == 0);
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, meta, .key = bytes_of("host"), .value = bytes_of(system.nodename));
 	synthetic_function(&synthetic, "/bin/without-id", 1, NULL);
 	synthetic_function(&synthetic, "/bin/without-id", 2, NULL);
@@ -83,8 +80,7 @@ TEST(truncated_profiles_give_what_could_be_read)
 	uint64_t last = 0;
 	size_t whole;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 0; i < 20; i++) {
 		PUT(&synthetic, cpu, .time = 2000 + i, .thread = 1, .mode = 1);
 		CHECK_EQ(profile_writer_flush(synthetic.writer), 0);
@@ -133,8 +129,7 @@ TEST(contradictory_records_are_refused_and_counted)
 	struct model *model;
 	uint64_t frame, stack;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	frame = synthetic_function(&synthetic, "/bin/app", 1, "f");
 	stack = synthetic_stack(&synthetic, (uint64_t[]){frame, 0});
 	PUT(&synthetic, process, .id = 1, .pid = 7);                       /* again */
@@ -155,14 +150,12 @@ TEST(contradictory_records_are_refused_and_counted)
 	PUT(&synthetic, stream, .stream = UINT64_MAX, .attached = 1);
 	PUT(&synthetic, cpu, .time = 2001, .thread = 1, .stack = UINT64_MAX);
 	PUT(&synthetic, cpu, .time = 2002, .thread = 1, .stack = stack);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->refused, 14);
 	CHECK_EQ(model->cpu.samples, 2);
 	CHECK_EQ(find_function(model, "f")->cpu_samples, 1);
 	CHECK_EQ(find_function(model, "(no stack)")->cpu_samples, 1);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(extreme_numbers_do_not_break_sums)
@@ -170,8 +163,7 @@ TEST(extreme_numbers_do_not_break_sums)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, alloc, .time = UINT64_MAX, .thread = 1, .sample = 1, .size = UINT64_MAX,
 	    .period = 1);
 	PUT(&synthetic, alloc, .time = 0, .thread = 1, .sample = 2, .size = 1,
@@ -183,15 +175,13 @@ TEST(extreme_numbers_do_not_break_sums)
 	    .promoted_bytes = UINT64_MAX);
 	PUT(&synthetic, syscall, .time = 5, .thread = 1, .number = UINT64_MAX,
 	    .duration = UINT64_MAX, .result = INT64_MIN, .gc_ns = UINT64_MAX);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->alloc.samples, 4); /* two have the same number */
 	CHECK_EQ(model->refused, 0);
 	CHECK(model->alloc.bytes.value > 1e19 && model->alloc.bytes.value < 1e20);
 	CHECK_EQ(model->gc.minor.max_ns, 0);
 	CHECK_EQ(model->n_syscalls, 1);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 static const struct model_syscall *find_call(const struct model *model, const char *name)
@@ -207,8 +197,7 @@ TEST(kernel_totals_of_system_calls_win_if_larger)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, process, .id = 2, .pid = 200, .time = 1000);
 	/* Totals of read for two processes. The second process has two, which add up. */
 	PUT(&synthetic, syscall_total, .time = 1, .process = 1, .number = 0, .count = 100,
@@ -230,8 +219,7 @@ TEST(kernel_totals_of_system_calls_win_if_larger)
 	PUT(&synthetic, cpu, .time = 9, .thread = 1, .mode = 2, .call = 2);
 	PUT(&synthetic, cpu, .time = 10, .thread = 1, .mode = 2);
 	PUT(&synthetic, cpu, .time = 11, .thread = 1, .mode = 2, .call = 1 + (UINT64_C(1) << 31));
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(find_call(model, "read")->cpu_ns, 3 * find_call(model, "write")->cpu_ns);
 	CHECK(find_call(model, "write")->cpu_ns > 0);
 	CHECK_EQ(find_call(model, "read")->count, 110);
@@ -250,8 +238,7 @@ TEST(kernel_totals_of_system_calls_win_if_larger)
 	CHECK_EQ(find_call(model, "syscall_999")->count, 1);
 	CHECK_EQ(find_call(model, "write (32-bit)")->count, 1);
 	CHECK_EQ(model->syscall_count, 114);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(threads_streams_and_losses_have_their_rows)
@@ -259,8 +246,7 @@ TEST(threads_streams_and_losses_have_their_rows)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, stream, .stream = 1, .name = bytes_of("alloc"), .attached = 0,
 	    .why_not = bytes_of("no gcprof probes"));
 	PUT(&synthetic, stream, .stream = 3, .name = bytes_of("cpu"), .attached = 0,
@@ -283,8 +269,7 @@ TEST(threads_streams_and_losses_have_their_rows)
 	PUT(&synthetic, cpu, .time = 2000, .thread = 2, .mode = 2);
 	PUT(&synthetic, comm, .time = 2500, .thread = 1,
 	    .name = synthetic_string(&synthetic, "renamed"));
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->n_threads, 2);
 	CHECK_EQ(model->threads[0].tid, 101);
 	CHECK_STR(model->threads[0].name, "main-thread");
@@ -303,8 +288,7 @@ TEST(threads_streams_and_losses_have_their_rows)
 	CHECK_EQ(model->streams[2].lost, 5);
 	CHECK_EQ(model->streams[2].events, 1);
 	CHECK_EQ(model->run.duration, 3000);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Every stream alike, though the options read differently. */
@@ -320,14 +304,12 @@ TEST(streams_that_were_not_asked_for_name_their_option)
 	struct model *model;
 	char text[64];
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 1; i < STREAM_END; i++)
 		PUT(&synthetic, stream, .stream = i, .name = bytes_of(stream_name(i)),
 		    .attached = i == STREAM_ALLOC, .why = i > STREAM_GC ? WHY_UNASKED : WHY_TEXT,
 		    .why_not = bytes_of(i == STREAM_GC ? "not asked for: a text" : ""));
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK(!model->streams[STREAM_ALLOC - 1].option &&
 	      !model->streams[STREAM_ALLOC - 1].why_not);
 	CHECK(!model->streams[STREAM_GC - 1].option);
@@ -338,8 +320,7 @@ TEST(streams_that_were_not_asked_for_name_their_option)
 		CHECK_STR(model->streams[i - 1].option, options[i]);
 		CHECK_STR(model->streams[i - 1].why_not, text);
 	}
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* The previous file may have a call in its total whose record comes first in this one. */
@@ -349,18 +330,15 @@ TEST(records_of_a_split_recording_count_if_totals_are_lacking)
 		struct synthetic synthetic;
 		struct model *model;
 
-		synthetic_begin(&synthetic);
-		synthetic_process(&synthetic, 1000);
+		synthetic_program(&synthetic, 1000);
 		PUT(&synthetic, recording, .start = 1000, .part = 2);
 		PUT(&synthetic, syscall_total, .time = 2000, .process = 1, .number = 0, .count = 3);
 		PUT(&synthetic, syscall, .time = 1001, .thread = 1, .number = 1, .duration = 5);
 		PUT(&synthetic, loss, .time = 2000, .kind = LOSS_SYSCALL_TOTALS, .count = lost);
-		synthetic_end(&synthetic, 4000);
-		model = synthetic_model(&synthetic);
+		model = synthetic_loaded(&synthetic, 4000);
 		CHECK_EQ(model->syscall_count, 3 + lost);
 		CHECK_EQ(model->n_syscalls, 1 + lost);
-		model_free(model);
-		synthetic_free(&synthetic);
+		synthetic_close(&synthetic, model);
 	}
 }
 
@@ -369,15 +347,12 @@ TEST(totals_read_after_the_end_do_not_prolong_the_run)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, syscall_total, .time = 9000, .process = 1, .number = 0, .count = 1);
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->run.duration, 3000);
 	CHECK_EQ(model->run.wall, 3000);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(types_merge_by_name_and_new_programs_have_new_types)
@@ -385,8 +360,7 @@ TEST(types_merge_by_name_and_new_programs_have_new_types)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, type, .process = 1, .type = 1, .name = synthetic_string(&synthetic, "a"));
 	PUT(&synthetic, type, .process = 1, .type = 2, .name = synthetic_string(&synthetic, "a"));
 	for (uint64_t i = 1; i <= 4; i++) {
@@ -396,14 +370,12 @@ TEST(types_merge_by_name_and_new_programs_have_new_types)
 			PUT(&synthetic, type, .process = 1, .type = 2,
 			    .name = synthetic_string(&synthetic, "b"));
 	}
-	synthetic_end(&synthetic, 4000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 4000);
 	CHECK_EQ(model->n_types, 3);
 	CHECK_EQ(find_type(model, "a")->samples, 2);
 	CHECK_EQ(find_type(model, "b")->samples, 1);
 	CHECK_EQ(find_type(model, "type 3")->samples, 1);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(names_are_made_printable)
@@ -450,15 +422,12 @@ TEST(the_period_is_one_that_programs_have)
 		struct synthetic synthetic;
 		struct model *model;
 
-		synthetic_begin(&synthetic);
-		synthetic_process(&synthetic, 1000);
+		synthetic_program(&synthetic, 1000);
 		PUT(&synthetic, recording, .start = 1000, .period = rows[i].asked);
 		PUT(&synthetic, alloc, .time = 2000, .thread = 1, .sample = 1, .type = 1,
 		    .size = 100, .period = rows[i].had, .kind = 4);
-		synthetic_end(&synthetic, 4000);
-		model = synthetic_model(&synthetic);
+		model = synthetic_loaded(&synthetic, 4000);
 		CHECK_EQ(model->alloc.period, rows[i].shown);
-		model_free(model);
-		synthetic_free(&synthetic);
+		synthetic_close(&synthetic, model);
 	}
 }

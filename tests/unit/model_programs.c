@@ -14,8 +14,7 @@ static void name_thread(struct synthetic *synthetic, uint64_t thread, const char
  */
 static void write_processes(struct synthetic *synthetic)
 {
-	synthetic_begin(synthetic);
-	synthetic_process(synthetic, 1000);
+	synthetic_program(synthetic, 1000);
 	PUT(synthetic, process, .id = 2, .pid = 200, .parent = 1, .time = 1100);
 	PUT(synthetic, thread, .id = 2, .process = 2, .tid = 201);
 	PUT(synthetic, thread, .id = 3, .process = 2, .tid = 200);
@@ -43,8 +42,7 @@ TEST(processes_of_one_name_are_one_program)
 	struct model *model;
 
 	write_processes(&synthetic);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->n_programs, 3);
 	CHECK_STR(model->programs[0].name, "tool");
 	CHECK_EQ(model->programs[0].processes, 2);
@@ -59,8 +57,7 @@ TEST(processes_of_one_name_are_one_program)
 	CHECK_EQ(model->programs[1].cpu_samples, 5);
 	CHECK_STR(model->programs[2].name, "shell");
 	CHECK_EQ(model->programs[2].pauses, 0);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 static void put_total(struct synthetic *synthetic, uint64_t time, uint64_t process, uint64_t count)
@@ -93,14 +90,12 @@ TEST(calls_are_divided_among_programs)
 	for (uint64_t i = 0; i < 5; i++)
 		PUT(&synthetic, syscall, .time = 4100 + i, .thread = 4, .number = 0,
 		    .duration = 100);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->syscall_count, 45);
 	CHECK(is_near(sum_of_calls(model), 45, 1e-6));
 	CHECK(is_near(model->programs[0].syscalls, 15, 1e-6));
 	CHECK(is_near(model->programs[2].syscalls, 30, 1e-6));
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /*
@@ -123,13 +118,11 @@ TEST(estimated_calls_add_up)
 			    .traced_ns = 1000000, .untraced_ns = i ? 2000000 : 0);
 		PUT(&synthetic, call_window, .begin = end - 1000000, .end = end, .call_ns = 0);
 	}
-	synthetic_end(&synthetic, 30000000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 30000000);
 	printf("%" PRIu64 " calls\n", model->syscall_count);
 	CHECK(model->tracing.gaps);
 	CHECK(model->syscall_count > 6000);
 	CHECK(is_near(sum_of_calls(model), (double)model->syscall_count, 1e-3));
 	CHECK(is_near(model->programs[2].syscalls, 3 * model->programs[0].syscalls, 1e-6));
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

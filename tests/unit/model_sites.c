@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model_sites.c: tests of compact lives, the greatest values, and allocation sites. */
-#include "model/rows/best.h"
 #include "model/rows/sites.h"
 #include "model/world/stack_life.h"
 #include "synthetic.h"
@@ -108,8 +107,7 @@ static struct model *model_of_sites(unsigned n)
 	struct model *model;
 	uint64_t frames[2] = {0};
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, type, .process = 1, .type = 1, .name = synthetic_string(&synthetic, "box"));
 	for (unsigned i = 1; i <= n; i++) {
 		char name[32];
@@ -123,8 +121,7 @@ static struct model *model_of_sites(unsigned n)
 	PUT(&synthetic, gc_begin, .time = 1001 + n, .thread = 1, .heap = 1, .cycle = 1, .kind = 1,
 	    .reason = 1);
 	PUT(&synthetic, gc_end, .time = 2001 + n, .thread = 1, .heap = 1, .cycle = 1, .kind = 1);
-	synthetic_end(&synthetic, 3000 + n);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 3000 + n);
 	synthetic_free(&synthetic);
 	return model;
 }
@@ -183,8 +180,7 @@ TEST(functions_of_a_runtime_between_those_that_it_runs_are_in_no_site)
 		struct synthetic synthetic;
 		uint64_t start, first, call, second, copy;
 
-		synthetic_begin(&synthetic);
-		synthetic_process(&synthetic, 1000);
+		synthetic_program(&synthetic, 1000);
 		start = synthetic_function(&synthetic, "/bin/app", 0x10, "start");
 		call = synthetic_function(&synthetic, "/bin/app", 0x20, "call");
 		copy = synthetic_function(&synthetic, "/bin/app", 0x30, "copy");

@@ -35,8 +35,7 @@ TEST(waits_add_up_by_cause)
 	CHECK(model->faults.known);
 	CHECK_EQ(model->faults.minor, 11);
 	CHECK_EQ(model->faults.major, 2);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* The kernel knows the longest wait even if it has no record. */
@@ -45,8 +44,7 @@ TEST(the_longest_wait_may_have_no_record)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 0, .flags = 1,
 	    .queued = 30);
 	PUT(&synthetic, wait, .time = 3050, .thread = 1, .duration = 100, .number = 0, .flags = 1,
@@ -60,8 +58,7 @@ TEST(the_longest_wait_may_have_no_record)
 	    .call_ns = 2600, .call_max = 800, .fault_waits = 3, .fault_ns = 90, .fault_max = 40,
 	    .preempted_waits = 2, .preempted_ns = 140, .preempted_max = 80, .stopped_waits = 2,
 	    .stopped_ns = 100);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->n_waits, 6);
 	check_row(&model->waits[0], "read", "call", 4, 1500, 700);
 	/* Longer than in any call with a row. */
@@ -75,8 +72,7 @@ TEST(the_longest_wait_may_have_no_record)
 	CHECK_EQ(model->waits[2].queued_ns, 0);
 	/* Preempted threads are runnable. */
 	CHECK_EQ(model->waits[3].queued_ns, 140);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(threads_have_their_time_off_the_cpu)
@@ -92,8 +88,7 @@ TEST(threads_have_their_time_off_the_cpu)
 	CHECK_EQ(model->threads[0].wall_ns, 8000);
 	CHECK_EQ(model->threads[0].off_cpu_ns, 4300);
 	CHECK_EQ(model->threads[1].off_cpu_ns, 790);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 TEST(wakers_are_counted)
@@ -101,8 +96,7 @@ TEST(wakers_are_counted)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t id = 2; id <= 4; id++)
 		PUT(&synthetic, thread, .id = id, .process = 1, .tid = 99 + id);
 	PUT(&synthetic, wait, .time = 3000, .thread = 1, .duration = 500, .number = 202, .flags = 1,
@@ -115,8 +109,7 @@ TEST(wakers_are_counted)
 	/* A thread that is not in the profile. */
 	PUT(&synthetic, wait, .time = 3400, .thread = 2, .duration = 90, .number = 202, .flags = 1,
 	    .waker = 9);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->n_wakers, 2);
 	CHECK_EQ(model->wakers[0].tid, 102);
 	CHECK_EQ(model->wakers[0].pid, 100);
@@ -126,8 +119,7 @@ TEST(wakers_are_counted)
 	/* Excludes waits without a record: other threads may have ended them. */
 	CHECK_EQ(model->wakers[1].tid, 101);
 	CHECK_EQ(model->wakers[1].total_ns, 60);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Each thread has faults after its last record, and may have no record at all. */
@@ -144,8 +136,7 @@ TEST(page_faults_without_a_record_are_counted)
 	PUT(&synthetic, usage, .time = 9000, .thread = 1, .minor_faults = 7, .major_faults = 4,
 	    .flags = 2, .queued_ns = 600);
 	PUT(&synthetic, usage, .time = 9000, .thread = 2, .minor_faults = 20, .major_faults = 1);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->faults.recorded, 32);
 	CHECK_EQ(model->faults.recorded_major, 5);
 	CHECK_EQ(model->faults.minor + model->faults.major, 32);
@@ -155,8 +146,7 @@ TEST(page_faults_without_a_record_are_counted)
 		CHECK_EQ(model->threads[i].queue_known, model->threads[i].tid == 100);
 		CHECK_EQ(model->threads[i].queued_ns, model->threads[i].tid == 100 ? 600 : 0);
 	}
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Waits and faults may get a record after a part of the usage, and only the last part tells. */
@@ -174,8 +164,7 @@ static struct model *parts_of_usage(uint64_t last_flags)
 	PUT(&synthetic, wait, .time = 3000, .thread = 1, .reason = 2, .duration = 150);
 	PUT(&synthetic, usage, .time = 4000, .thread = 1, .flags = 3 | last_flags,
 	    .minor_faults = 2, .preempted_waits = 1, .preempted_ns = 90, .queued_ns = 5);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	synthetic_free(&synthetic);
 	return model;
 }
@@ -219,13 +208,11 @@ TEST(older_threads_start_with_their_process)
 	PUT(&synthetic, usage, .time = 9000, .thread = 1, .flags = 1, .call_waits = 1,
 	    .call_ns = 5000);
 	PUT(&synthetic, usage, .time = 9000, .thread = 2, .flags = 1);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->threads[0].wall_ns, 5000);
 	CHECK_EQ(model->threads[0].off_cpu_ns, 5000);
 	CHECK_EQ(model->threads[1].wall_ns, 3000);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Number and total time of the waits that a term selects. */
@@ -295,8 +282,7 @@ TEST(filters_for_waits_select_nothing_else)
 	CHECK_EQ(model->syscall_count, 0);
 	CHECK_EQ(model->gc.minor.count, 0);
 	CHECK_EQ(model->stacks.samples, 3);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* Undefined threads and reasons are refused, not counted. */
@@ -305,19 +291,16 @@ TEST(invalid_waits_are_refused)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	PUT(&synthetic, wait, .time = 2000, .thread = 7, .duration = 10);
 	PUT(&synthetic, wait, .time = 2000, .thread = 1, .duration = 10, .reason = WAIT_KINDS);
 	PUT(&synthetic, wait, .time = 2000, .thread = 1, .duration = 10,
 	    .reason = UINT64_C(1) << 32);
 	PUT(&synthetic, usage, .time = 2000, .thread = 7, .flags = 1, .call_ns = 5);
-	synthetic_end(&synthetic, 9000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 9000);
 	CHECK_EQ(model->n_waits, 0);
 	CHECK_EQ(model->refused, 4);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* A call that is in progress all the time ends in no tracing window, but takes time in each. */
@@ -340,16 +323,14 @@ TEST(calls_that_end_in_no_window_have_a_time)
 		    .untraced_ns = gap);
 		PUT(&synthetic, call_window, .begin = time + gap, .end = time + gap + window);
 	}
-	synthetic_end(&synthetic, time);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, time);
 	CHECK_EQ(model->n_syscalls, 1);
 	call = &model->syscalls[0];
 	CHECK_EQ(call->count, 0);
 	CHECK(call->estimated);
 	CHECK(is_near((double)call->total_ns, truth, truth * 0.05));
 	CHECK(call->time.low <= truth && truth <= call->time.high);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }
 
 /* None was made in the windows. */
@@ -362,10 +343,8 @@ TEST(no_call_seen_means_an_unknown_number)
 	synthetic_process(&synthetic, 1 * MS);
 	PUT(&synthetic, call_window, .begin = 1 * MS, .end = 2 * MS);
 	PUT(&synthetic, call_window, .begin = 90 * MS, .end = 91 * MS);
-	synthetic_end(&synthetic, 100 * MS);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 100 * MS);
 	CHECK(model->tracing.gaps);
 	CHECK(model_calls_unknown(model));
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

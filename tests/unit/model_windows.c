@@ -76,8 +76,7 @@ static struct model *recorded_end(struct recorded *recorded)
 {
 	struct model *model;
 
-	synthetic_end(&recorded->synthetic, recorded->time);
-	model = synthetic_model(&recorded->synthetic);
+	model = synthetic_loaded(&recorded->synthetic, recorded->time);
 	synthetic_free(&recorded->synthetic);
 	return model;
 }

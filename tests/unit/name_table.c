@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "provider/provider.h"
-#include "reader/name_table.h"
+#include "reader/reader.h"
 #include "reader/worker.h"
 #include "record/opener/opener_process.h"
 #include "test.h"

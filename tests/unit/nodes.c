@@ -2,7 +2,7 @@
 /* nodes.c: tests of the table of stack nodes against a plain map. */
 #include "test.h"
 
-#include "profile/nodes.h"
+#include "profile/intern.h"
 #include "util/map.h"
 
 struct key {

@@ -439,7 +439,7 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	CHECK_EQ(opener_memory(opener, &order, keep_result, &second), 0);
 	CHECK_EQ(opener_open(opener, &place, keep_result, &file), 0);
 	/* Files do not wait for memory. */
-	while (file.err && clock_now() - began < UINT64_C(10000000000))
+	while (file.err && clock_now() - began < UINT64_C(30000000000))
 		opener_turn(opener);
 	CHECK(has_text(file.fd, "first") && first.err == 1);
 	CHECK(opener_settle(opener, UINT64_C(20000000000)));
@@ -489,7 +489,7 @@ TEST(what_is_listed_is_undone_after_the_recorder)
 	}
 	began = clock_now();
 	CHECK_EQ(waitpid(recorder, NULL, 0), recorder);
-	while (*(volatile uint64_t *)&variable != 7 && clock_now() - began < UINT64_C(10000000000))
+	while (*(volatile uint64_t *)&variable != 7 && clock_now() - began < UINT64_C(30000000000))
 		usleep(1000);
 	CHECK_EQ(variable, 7);
 	CHECK_EQ(block.names, 3);

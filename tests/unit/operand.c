@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "reader/operands.h"
+#include "reader/notes.h"
 
 #define WORD(member) (offsetof(struct pt_regs, member) / 8)
 

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "record/machine/user_output.h"
+#include "record/machine/user_task.h"
 #include "util/invoker.h"
 #include "util/output_file.h"
 

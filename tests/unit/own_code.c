@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* own_code.c: tests of who is told apart by the kernel's stack: recording or the program. */
-#include "record/kernel/own_code.h"
+#include "record/kernel/session.h"
 #include "test.h"
 
 enum {

@@ -21,7 +21,7 @@ static struct {
 		struct event_name name;
 		struct event_freed freed;
 		struct event_runtime runtime;
-		char bytes[2048];
+		char bytes[4096];
 	} of[SEEN_MAX];
 	size_t n;
 } seen;
@@ -52,7 +52,7 @@ static void begin(void)
 	const struct event_header header = {.process = 1, .time = 10};
 
 	memset(&seen, 0, sizeof(seen));
-	CHECK_EQ(places_create(see, &seen, &places), 0);
+	CHECK_EQ(places_create(see, NULL, &seen, &places), 0);
 	CHECK_EQ(places_runtime(places, &header, &facts), 0);
 	CHECK_EQ(seen.n, 1);
 	CHECK_EQ(seen.of[0].header.code, EVENT_runtime);

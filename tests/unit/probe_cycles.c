@@ -39,7 +39,7 @@ static int fire(uint8_t provider, uint64_t heap, uint64_t cycle, uint64_t began,
 static void begin(void)
 {
 	memset(&seen, 0, sizeof(seen));
-	CHECK_EQ(places_create(see, &seen, &places), 0);
+	CHECK_EQ(places_create(see, NULL, &seen, &places), 0);
 }
 
 TEST(probes_of_cycles_are_paired)

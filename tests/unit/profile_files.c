@@ -192,7 +192,7 @@ TEST(other_files_are_told_apart)
 	CHECK_EQ(read_bytes(zeroes, 1 << 20).err, -EBADMSG);
 	CHECK_EQ(open_packed("hello world", 11), -EBADMSG);
 	CHECK_EQ(open_packed(zeroes, 1 << 20), -EBADMSG);
-	CHECK_EQ(open_packed("\1\x08\6gcprof\4", 10), 0);
+	CHECK_EQ(open_packed("\1\x08\6gcprof\5", 10), 0);
 	CHECK_EQ(open_packed("\1\x08\6gcprog\3", 10), -EBADMSG);
 	free(zeroes);
 }
@@ -202,15 +202,15 @@ TEST(other_versions_of_the_format_are_refused_by_the_name_of_their_writer)
 	CHECK_EQ(open_packed("\1\x08\6gcprof\2", 10), -EPROTO);
 	CHECK(strstr(profile_error_text(-EPROTO), "an older gcprof wrote it in format 2; this is"));
 	/* A newer header may be longer. */
-	CHECK_EQ(open_packed("\1\x15\6gcprof\5\012gcprof 9.0\1\1", 23), -EPROTO);
-	CHECK(strstr(profile_error_text(-EPROTO), "gcprof 9.0 wrote it in format 5; this is"));
-	CHECK_EQ(open_packed("\1\x08\6gcprof\6", 10), -EPROTO);
-	CHECK(strstr(profile_error_text(-EPROTO), "a newer gcprof wrote it in format 6; this is"));
+	CHECK_EQ(open_packed("\1\x15\6gcprof\6\012gcprof 9.0\1\1", 23), -EPROTO);
+	CHECK(strstr(profile_error_text(-EPROTO), "gcprof 9.0 wrote it in format 6; this is"));
+	CHECK_EQ(open_packed("\1\x08\6gcprof\7", 10), -EPROTO);
+	CHECK(strstr(profile_error_text(-EPROTO), "a newer gcprof wrote it in format 7; this is"));
 }
 
 TEST(unknown_records_are_skipped_and_counted)
 {
-	static const char plain[] = "\1\x08\6gcprof\4" /* header */
+	static const char plain[] = "\1\x08\6gcprof\5" /* header */
 				    "\2\2\0\0"         /* chunk */
 				    "\4\2\1a"          /* argument */
 				    "\x0f\3abc"        /* a code that is free */
@@ -235,7 +235,7 @@ TEST(records_that_make_no_sense_are_damage)
 		size_t size;
 	} cases[] = {
 		{"\4\2\1a", 4},                   /* before any chunk */
-		{"\2\2\0\0\1\x08\6gcprof\4", 14}, /* a second header */
+		{"\2\2\0\0\1\x08\6gcprof\5", 14}, /* a second header */
 		{"\2\2\1\0", 4},                  /* the wrong sequence */
 		{"\2\2\0\0\4\5\1a", 8},           /* longer than the chunk */
 		{"\2\2\0\0\4\2\2a", 8},           /* a field longer than the record */
@@ -245,7 +245,7 @@ TEST(records_that_make_no_sense_are_damage)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char plain[64] = "\1\x08\6gcprof\4";
+		char plain[64] = "\1\x08\6gcprof\5";
 		struct profile_bytes packed;
 		struct read_result result;
 

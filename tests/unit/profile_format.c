@@ -247,7 +247,8 @@ TEST(golden_file_has_every_record_and_reads_as_it_always_did)
 	then = read_file(GOLDEN_OUTPUT, &size);
 	compare_lines(now, then);
 	for (unsigned kind = RECORD_header; kind < RECORD_CODES; kind++) {
-		if (!record_info(kind))
+		/* Readers of the first segment skip what others repeat. */
+		if (!record_info(kind) || kind == RECORD_again)
 			continue;
 		snprintf(name, sizeof(name), "\"record\":\"%s\"", record_info(kind)->name);
 		if (!strstr(now, name))

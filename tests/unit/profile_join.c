@@ -2,7 +2,7 @@
 /* profile_join.c: files that are merged have what they had, each process for itself. */
 #include <errno.h>
 
-#include "carry_read.h"
+#include "recording_read.h"
 #include "profile/join.h"
 #include "../../bpf/events.h"
 
@@ -44,6 +44,12 @@ static void make(size_t files, uint64_t start, uint64_t id, uint64_t seed)
 	begin_at(start, id);
 	made.random = seed;
 	define_world();
+	for (uint64_t i = 1; i <= PROCESSES * THREADS; i++) {
+		const struct record title = {.kind = RECORD_title,
+					     .title = {++made.time, i, text("name")}};
+
+		put(&title);
+	}
 	for (size_t i = 0; i < files; i++) {
 		if (i)
 			next_file();
@@ -112,10 +118,12 @@ TEST(join_files_of_a_recording_are_one)
 TEST(join_processes_of_different_recordings_are_different)
 {
 	struct profile_bytes files[2], joined;
-	uint64_t start, end;
+	uint64_t start, end, frames;
 	size_t recordings;
 
 	make(1, 1000, 77, 5);
+	read_whole(&made.all);
+	frames = file.defined[REF_frame];
 	files[0] = made.all;
 	free_files_but_all();
 	make(1, 500, 78, 5);
@@ -131,17 +139,18 @@ TEST(join_processes_of_different_recordings_are_different)
 		CHECK_EQ(file.processes[i].recording, 1 + (i - 1) / PROCESSES);
 	for (size_t i = 100; i <= 100 * PROCESSES; i += 100)
 		CHECK_EQ(result.calls[i], 2 * made.calls[i / 100]);
-	/* Frames of the same file are the same; the second lies behind the first. */
-	CHECK(file.defined[REF_frame] <= FRAMES);
+	/* The second lies behind the first. */
+	CHECK_EQ(file.defined[REF_frame], 2 * frames);
 	CHECK_EQ(count(RECORD_cpu), 200);
 	start = first(RECORD_recording)->recording.start;
 	end = first(RECORD_end)->end.time;
 	CHECK_EQ(start, 1000);
-	CHECK_EQ(end, 1200);
+	CHECK_EQ(end, 1200 + 2 * PROCESSES * THREADS);
 	CHECK_EQ(first(RECORD_end)->end.reason, END_MERGED);
-	for (size_t i = 0, n = 0; i < file.n; i++)
+	for (size_t i = 0, n = 0; i < file.n; n += file.records[i++].kind == RECORD_cpu)
 		if (file.records[i].kind == RECORD_cpu)
-			CHECK_EQ(file.records[i].cpu.time, 1001 + n++);
+			CHECK_EQ(file.records[i].cpu.time,
+				 1001 + (1 + n / 100) * PROCESSES * THREADS + n);
 	free(joined.data);
 	free(files[0].data);
 	free(files[1].data);
@@ -158,6 +167,50 @@ TEST(join_refuses_what_is_there_twice)
 	CHECK_EQ(join_files(files, 3, &joined, NULL, NULL), -EEXIST);
 	files[2] = made.all;
 	CHECK_EQ(join_files(files, 3, &joined, NULL, NULL), -EEXIST);
+	free_files();
+}
+
+/* Each sample is one of the whole recording; times without a file are left out. */
+static void check_lines(const struct profile_bytes *joined)
+{
+	memset(&result, 0, sizeof(result));
+	add_file(joined, false);
+	CHECK_EQ(count(RECORD_cpu), 200);
+	/* Times of what is repeated are left out, too. */
+	CHECK(count(RECORD_title) >= PROCESSES * THREADS);
+	for (size_t i = 0; i < file.n; i++)
+		if (file.records[i].kind == RECORD_title)
+			CHECK(file.records[i].title.time >=
+				      first(RECORD_recording)->recording.start &&
+			      file.records[i].title.time <= first(RECORD_end)->end.time);
+	for (const char *line = result.lines; *line; line = strchr(line, '\n') + 1) {
+		char text[4096];
+
+		line = strchr(line, ' ');
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, "\n") + 1, line);
+		CHECK(strstr(whole.lines, text) != NULL);
+	}
+}
+
+/* What only the missing files define is there where it is used. */
+TEST(join_files_between_which_some_are_missing)
+{
+	struct profile_bytes files[2], joined;
+
+	make(8, 1000, 77, test_seed());
+	memset(&result, 0, sizeof(result));
+	add_file(&made.all, false);
+	memcpy(whole.lines, result.lines, sizeof(whole.lines));
+	files[0] = made.files[2];
+	files[1] = made.files[6];
+	CHECK_EQ(join_files(files, 2, &joined, NULL, NULL), 0);
+	check_lines(&joined);
+	free(joined.data);
+	/* From the first segment on ids are as they were, until one is missing. */
+	files[0] = made.files[0];
+	CHECK_EQ(join_files(files, 2, &joined, NULL, NULL), 0);
+	check_lines(&joined);
+	free(joined.data);
 	free_files();
 }
 

@@ -55,6 +55,9 @@ static inline void extreme_record(struct record *record, unsigned kind, uint64_t
 		else
 			memcpy(at, &number, sizeof(number));
 	}
+	/* After any other, readers replace ids. */
+	if (kind == RECORD_segment)
+		record->segment = (struct record_segment){1, record->segment.time, 0, 0};
 	/* Readers fill in what a timer sample does not say itself. */
 	if (kind == RECORD_cpu && !record->cpu.ns)
 		record->cpu.ns = 1;

@@ -83,6 +83,9 @@ TEST(every_record_round_trips)
 				continue;
 			extreme_record(&record, kind, &again, text);
 			test_random(&again);
+			/* These are for readers of later segments. */
+			if (kind == RECORD_again)
+				continue;
 			do
 				CHECK_EQ(profile_reader_next(reader, &back), 1);
 			while (back.kind == RECORD_chunk);

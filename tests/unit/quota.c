@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include "record/store/facts.h"
+#include "util/process_quota.h"
 #include "util/quota.h"
 #include "util/turns.h"
 
@@ -92,6 +93,26 @@ TEST(whoever_was_served_least_is_next)
 	}
 	CHECK(!turns_take(&turns) && !turns.waiting);
 	turns_free(&turns);
+}
+
+TEST(what_processes_have_counts_for_the_user_who_took_it)
+{
+	struct process_quota quota;
+	size_t taken = 0;
+
+	CHECK_EQ(process_quota_init(&quota, 400), 0);
+	while (process_quota_take(&quota, taken % 7, HOG) && taken < 1000)
+		taken++;
+	CHECK_EQ(taken, 300);
+	CHECK(!process_quota_take(&quota, 8, HOG));
+	CHECK(process_quota_take(&quota, 9, HONEST));
+	/* A process that becomes another user's has paid with what it was. */
+	CHECK(!process_quota_take(&quota, 3, HONEST));
+	process_quota_return(&quota, 3, 1000);
+	CHECK(process_quota_take(&quota, 3, HONEST));
+	CHECK_EQ(quota_used(&quota.quota, HONEST), 2);
+	process_quota_return(&quota, 8, 1); /* which has nothing */
+	process_quota_free(&quota);
 }
 
 TEST(one_request_at_a_time_gains_nothing)

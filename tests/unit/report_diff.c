@@ -77,6 +77,33 @@ TEST(a_change_has_the_interval_of_both_figures)
 	CHECK(is_near(change.high, 50 + 41.2310562, 1e-6)); /* 40 and 10 */
 }
 
+/* A quotient beyond r, for sure, is a difference from r times the other figure that is certain. */
+TEST(a_ratio_has_the_interval_that_agrees_with_the_difference)
+{
+	static const struct estimate values[] = {
+		{130, 120, 142}, {0, 0, 30}, {5, 5, 5}, {40, 0, 90}, {0, 0, 0}};
+	static const struct estimate bys[] = {{100, 92, 109}, {50, 50, 50}, {10, 0, 44}, {0, 0, 8}};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		for (size_t j = 0; j < sizeof(bys) / sizeof(*bys); j++) {
+			const struct estimate *a = &values[i], *b = &bys[j];
+			struct estimate ratio = diff_ratio(a, b);
+
+			CHECK(ratio.low <= ratio.value && ratio.value <= ratio.high);
+			for (double r = 0.03; r < 4; r += 0.1) {
+				struct estimate times = {r * b->value, r * b->low, r * b->high};
+				struct estimate change = diff_change(&times, a);
+
+				CHECK_EQ(ratio.low > r, change.low > 0);
+				CHECK_EQ(ratio.high < r, change.high < 0);
+			}
+		}
+	}
+	CHECK(is_near(diff_ratio(&values[2], &bys[1]).high, 0.1, 1e-12));
+	CHECK(isinf(diff_ratio(&values[2], &(struct estimate){0}).low));
+	CHECK(is_near(diff_ratio(&values[4], &(struct estimate){0}).high, 1, 1e-12));
+}
+
 TEST(verdicts)
 {
 	struct diff_row row = {.before = {10, 5, 15}, .after = {20, 15, 25}};
@@ -111,8 +138,7 @@ static struct model *make_ticks(unsigned ticks)
 	for (unsigned i = 0; i < 400 / ticks; i++)
 		PUT(&synthetic, cpu, .time = 1001 + i, .thread = 1, .stack = stack, .mode = 1,
 		    .ticks = ticks);
-	synthetic_end(&synthetic, 2000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 2000);
 	synthetic_free(&synthetic);
 	return model;
 }
@@ -201,15 +227,13 @@ static struct model *make_calls(uint64_t count, uint64_t ns)
 	struct synthetic synthetic;
 	struct model *model;
 
-	synthetic_begin(&synthetic);
-	synthetic_process(&synthetic, 1000);
+	synthetic_program(&synthetic, 1000);
 	for (uint64_t i = 1; i <= 4; i++)
 		PUT(&synthetic, stream, .stream = i, .name = bytes_of("x"), .attached = 1);
 	for (uint64_t i = 0; i < count; i++)
 		PUT(&synthetic, syscall, .time = 2000 + (i + 1) * ns, .thread = 1, .number = 1,
 		    .duration = ns);
-	synthetic_end(&synthetic, 3000 + (count + 1) * ns);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 3000 + (count + 1) * ns);
 	synthetic_free(&synthetic);
 	return model;
 }
@@ -240,6 +264,110 @@ TEST(the_time_in_all_calls_is_judged_as_that_of_each)
 		model_free(before);
 		model_free(after);
 	}
+}
+
+TEST(conditions_are_read)
+{
+	static const struct {
+		const char *text, *key, *name;
+		bool below, relative;
+		double amount;
+	} cases[] = {
+		{"cpu>+5%", "cpu", NULL, false, true, 0.05},
+		{"wall<-0.5%", "wall", NULL, true, true, -0.005},
+		{"pauses > +20ms", "pauses", NULL, false, false, 20e6},
+		{"alloc>+1.5MiB", "alloc", NULL, false, false, 1.5 * 1024 * 1024},
+		{"calls:write<-10", "calls", "write", true, false, -10},
+		{"cpu:operator<<(std::vector<int>)>+5%", "cpu", "operator<<(std::vector<int>)",
+		 false, true, 0.05},
+		{"cpu:a::b>+1us", "cpu", "a::b", false, false, 1e3},
+	};
+	static const char *const wrong[] = {
+		"",          "cpu",        "cpu>",      "cpu>5%",     "cpu>+",       "cpu>+%",
+		"cpu>+.5%",  "cpu>+5%%",   "cpu>+5 %",  "cpu>+1.2.%", "cpu>+0x5%",   "cpu>+nan%",
+		"cpu>+5MiB", "alloc>+5ms", "minor>+1s", "gc:f>+5%",   "cpu:>+5%",    "cp>+5%",
+		"cpus>+5%",  "cpu>=+5%",   ":f>+5%",    "cpu>>+5%",   "longest>+5%",
+	};
+	struct condition condition;
+	struct condition_fault fault;
+	struct term work;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		CHECK_EQ(condition_parse(cases[i].text, &condition, &fault), 0);
+		CHECK_STR(condition.term.figure->key, cases[i].key);
+		CHECK_EQ(condition.term.length, cases[i].name ? strlen(cases[i].name) : 0);
+		if (cases[i].name)
+			CHECK_EQ(strncmp(condition.term.name, cases[i].name,
+					 (size_t)condition.term.length),
+				 0);
+		CHECK_EQ(condition.below, cases[i].below);
+		CHECK_EQ(condition.relative, cases[i].relative);
+		CHECK(is_near(condition.amount, cases[i].amount, 1e-9));
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		fault.text[0] = 0;
+		if (condition_parse(wrong[i], &condition, &fault) == 0)
+			test_fail(__FILE__, __LINE__, "accepted: %s", wrong[i]);
+		CHECK(fault.text[0] != 0);
+	}
+	/* All of the list of figures has room. */
+	condition_parse("?", &condition, &fault);
+	CHECK(strstr(fault.text, ", major_faults") != NULL);
+	CHECK_EQ(condition_parse_work("calls:write", &work, &fault), 0);
+	CHECK_EQ(condition_parse_work("objects", &work, &fault), 0);
+	CHECK(condition_parse_work("wall", &work, &fault) < 0);
+	CHECK(condition_parse_work("alloc:A", &work, &fault) < 0);
+}
+
+static struct condition judged(const char *text, const struct diff *diff)
+{
+	struct condition condition;
+	struct condition_fault fault;
+
+	CHECK_EQ(condition_parse(text, &condition, &fault), 0);
+	CHECK_EQ(condition_judge(&condition, diff, &fault), 0);
+	return condition;
+}
+
+/* Calls are counted; the time in them is the sum of events that come at random. */
+TEST(a_condition_is_met_only_beyond_the_noise)
+{
+	static const struct {
+		const char *text;
+		bool met, noise;
+	} cases[] = {
+		{"calls>+19%", true, false},      {"calls>+20.5%", false, false},
+		{"calls>+99", true, false},       {"calls>+100", false, false},
+		{"calls<+21%", true, false},      {"calls<+19.5%", false, false},
+		{"call_time>+5%", true, false},   {"call_time>+15%", false, true},
+		{"call_time>+25%", false, false}, {"call_time>+19us", false, true},
+		{"call_time<+40%", true, false},  {"call_time<+22%", false, true},
+		{"call_time<+15%", false, false},
+	};
+	struct model *before = make_calls(500, 200), *after = make_calls(600, 200);
+	struct condition_fault fault;
+	struct condition condition;
+	struct diff diff;
+	struct term work;
+
+	CHECK_EQ(diff_make(before, after, &diff), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		condition = judged(cases[i].text, &diff);
+		if (condition.met != cases[i].met || condition.noise != cases[i].noise)
+			test_fail(__FILE__, __LINE__, "%s: %d %d", cases[i].text, condition.met,
+				  condition.noise);
+	}
+	/* Per call they take the same time. */
+	diff.per.text = "calls";
+	CHECK_EQ(condition_parse_work(diff.per.text, &work, &fault), 0);
+	CHECK_EQ(condition_divide(&work, &diff, &fault), 0);
+	condition = judged("call_time>+0%", &diff);
+	CHECK(is_near(condition.row.before.value, 200, 1e-9));
+	CHECK(is_near(condition.change.value, 0, 1e-9));
+	CHECK(is_near(find_row(&diff.totals, "system calls")->after.value, 1, 1e-9));
+	diff_free(&diff);
+	model_free(before);
+	model_free(after);
 }
 
 TEST(it_is_printed_for_people_and_programs)

@@ -119,13 +119,11 @@ TEST(ticks_that_stand_for_ages_do_not_keep_the_report)
 	for (uint64_t i = 0; i < 100; i++)
 		PUT(&synthetic, cpu, .time = 1000 + i * 1000000, .thread = 1, .mode = 1,
 		    .ns = UINT64_MAX / 1000);
-	synthetic_end(&synthetic, 200000000);
-	model = synthetic_model(&synthetic);
+	model = synthetic_loaded(&synthetic, 200000000);
 	alarm(20);
 	text = print(model, REPORT_TEXT, 80, &size);
 	alarm(0);
 	check_text(text, size, 80);
 	free(text);
-	model_free(model);
-	synthetic_free(&synthetic);
+	synthetic_close(&synthetic, model);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* ruby_lines.c: tests of the lines of Ruby functions, by tables made by hand. */
 #include "../../bpf/ruby.h"
-#include "runtimes/ruby_lines.h"
+#include "runtimes/ruby/lines.h"
 #include "test.h"
 
 enum { WORDS = 54 + 512 + 100 };

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/world/mappings.h"
+#include "record/world/processes.h"
 #include "record/world/running.h"
 #include "record/world/snapshot.h"
 #include "test.h"

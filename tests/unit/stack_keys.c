@@ -2,7 +2,7 @@
 /* stack_keys.c: keys of stacks and of segments of them, of processes that come and go. */
 #include "test.h"
 
-#include "record/store/stack_keys.h"
+#include "record/store/stacks.h"
 
 enum {
 	KEYS = 1000,       /* of each process */

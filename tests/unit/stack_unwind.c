@@ -10,7 +10,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "symbols/frame_image.h"
 #include "symbols/stack_unwind.h"
 
 /* A copy of the stack of whoever called take(). */

@@ -8,8 +8,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "record/ingest/flow_parts.h"
 #include "store_rig.h"
-#include "record/ingest/delayed.h"
 #include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 

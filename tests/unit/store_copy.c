@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* store_copy.c: tests that events reach their records by the table of their fields. */
+#include "record/store/store_events.h"
 #include "store_rig.h"
-#include "record/store/event_info.h"
 
 /* Events that the table alone stores. */
 static const uint16_t copied[] = {

@@ -3,6 +3,7 @@
 #include "test.h"
 #include "record/target/switches.h"
 #include "runtimes/runtime.h"
+#include "util/period_mark.h"
 
 enum { BASE = 512 << 10 };
 

@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols_rig.h"
 #include "symbols/elf_file.h"
-#include "symbols/long_name.h"
 #include "symbols/symbols.h"
+#include "symbols_rig.h"
 
 /* A function with a size that is known to its neighbours only by its own symbol. */
 __attribute__((noinline)) static int landmark(int n)

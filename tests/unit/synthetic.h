@@ -49,6 +49,13 @@ static inline void synthetic_process(struct synthetic *synthetic, uint64_t start
 	PUT(synthetic, thread, .id = 1, .process = 1, .tid = 100);
 }
 
+/* Begins a profile with that. */
+static inline void synthetic_program(struct synthetic *synthetic, uint64_t start)
+{
+	synthetic_begin(synthetic);
+	synthetic_process(synthetic, start);
+}
+
 /* Announces functions of a module as those of a collector. Comes before the module's frames. */
 static inline void synthetic_own(struct synthetic *synthetic, const char *module, uint64_t offset,
 				 uint64_t size)
@@ -108,6 +115,20 @@ static inline struct model *synthetic_model(const struct synthetic *synthetic)
 static inline void synthetic_free(struct synthetic *synthetic)
 {
 	free(synthetic->data);
+}
+
+/* Ends the profile, and loads it. */
+static inline struct model *synthetic_loaded(struct synthetic *synthetic, uint64_t time)
+{
+	synthetic_end(synthetic, time);
+	return synthetic_model(synthetic);
+}
+
+/* Frees both. */
+static inline void synthetic_close(struct synthetic *synthetic, struct model *model)
+{
+	model_free(model);
+	synthetic_free(synthetic);
 }
 
 static inline const struct model_function *find_function(const struct model *model,

@@ -70,8 +70,7 @@ static inline void synthetic_runtime(struct synthetic_runtime *runtime, const ch
 	const uint64_t start = 1000 * (uint64_t)RUNTIME_MS;
 	struct synthetic *synthetic = &runtime->synthetic;
 
-	synthetic_begin(synthetic);
-	synthetic_process(synthetic, start);
+	synthetic_program(synthetic, start);
 	PUT(synthetic, stream, .stream = 2, .attached = 1, .name = bytes_of("gc"));
 	PUT(synthetic, thread, .id = 2, .process = 1, .tid = 101);
 	PUT(synthetic, runtime, .process = 1, .name = synthetic_string(synthetic, name),

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +82,18 @@ uint64_t test_random(uint64_t *state)
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
+}
+
+uint64_t test_descriptors(uint64_t most)
+{
+	struct rlimit limit;
+	uint64_t before;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = most;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return before;
 }
 
 _Noreturn static void run_child(const struct test *test, int output)

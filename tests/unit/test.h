@@ -71,4 +71,7 @@ uint64_t test_seed(void);
 /* A generator for tests (splitmix64); *state is the seed at first. */
 uint64_t test_random(uint64_t *state);
 
+/* Limits how many descriptors the test may have. Returns the limit before. */
+uint64_t test_descriptors(uint64_t most);
+
 #endif

@@ -2,8 +2,8 @@
 /* untyped.c: samples that get their type while they wait. */
 #include <errno.h>
 
+#include "record/ingest/flow_parts.h"
 #include "test.h"
-#include "record/ingest/untyped.h"
 
 static struct untyped *untyped;
 

@@ -9,7 +9,6 @@
 
 #include "test.h"
 #include "symbols/frame_info.h"
-#include "symbols/leaf_code.h"
 #include "symbols/unwind.h"
 
 /* --- frame information by hand ------------------------------------------------------ */
@@ -103,17 +102,26 @@ static struct seen see(const struct bytes_made *made, size_t *refused)
 	return seen;
 }
 
+/* Of a function at 0x2000. */
+static struct seen see_program(const char *augmentation, uint32_t size, const uint8_t *program,
+			       size_t program_size)
+{
+	struct bytes_made made = {.size = 0};
+	struct seen seen;
+
+	put_common(&made, augmentation);
+	put_function(&made, 0x2000, size, program, program_size);
+	seen = see(&made, NULL);
+	CHECK_EQ(seen.err, 0);
+	return seen;
+}
+
 TEST(a_function_with_a_frame_pointer)
 {
 	/* push rbp; mov rsp, rbp; ...; leave; ret */
 	const uint8_t program[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 60, 0x0c, 7, 8};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zR", 65, program, sizeof(program));
 
-	put_common(&made, "zR");
-	put_function(&made, 0x2000, 65, program, sizeof(program));
-	seen = see(&made, NULL);
-	CHECK_EQ(seen.err, 0);
 	CHECK_EQ(seen.count, 4);
 	CHECK_EQ(seen.address[0], 0x2000);
 	CHECK_EQ(seen.rule[0].cfa, UNWIND_CFA_SP);
@@ -138,13 +146,8 @@ TEST(remembered_states_and_restored_registers)
 	/* push rbx; [remember]; add 16; [restore state]; pop rbx: restored */
 	const uint8_t program[] = {0x42, 0x0e, 16,   0x83, 2,    0x0a, 0x44, 0x0e,
 				   32,   0x44, 0x0b, 0x41, 0x0e, 8,    0xc3};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zR", 32, program, sizeof(program));
 
-	put_common(&made, "zR");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
-	CHECK_EQ(seen.err, 0);
 	CHECK_EQ(seen.count, 5);
 	CHECK_EQ(seen.rule[2].cfa_offset, 32);
 	CHECK_EQ(seen.rule[3].cfa_offset, 16);
@@ -157,12 +160,8 @@ TEST(remembered_states_and_restored_registers)
 TEST(the_outermost_function_stops)
 {
 	const uint8_t program[] = {0x07, 16};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zR", 32, program, sizeof(program));
 
-	put_common(&made, "zR");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
 	CHECK_EQ(seen.count, 1);
 	CHECK_EQ(seen.rule[0].ra, UNWIND_STOP);
 	CHECK(seen.rule[0].cfa != UNWIND_CFA_NONE);
@@ -173,13 +172,8 @@ TEST(signal_frames_are_marked)
 	/* CFA: word at rsp + 160; rbp at rsp + 120, return address at rsp + 168 */
 	const uint8_t program[] = {0x0f, 4,    0x77, 0xa0, 0x01, 0x06, 0x10, 6,    3,
 				   0x77, 0xf8, 0x00, 0x10, 16,   3,    0x77, 0xa8, 0x01};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zRS", 32, program, sizeof(program));
 
-	put_common(&made, "zRS");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
-	CHECK_EQ(seen.err, 0);
 	CHECK_EQ(seen.count, 1);
 	CHECK_EQ(seen.rule[0].cfa, UNWIND_CFA_SP_DEREF | UNWIND_CFA_SIGNAL);
 	CHECK_EQ(seen.rule[0].cfa_offset, 160);
@@ -195,12 +189,8 @@ TEST(fibers_of_ocaml_have_a_rule)
 	 */
 	const uint8_t program[] = {0x0f, 8,    0x77, 56, 0x06, 0x23, 0,    0x06, 0x23,
 				   8,    0x44, 0x0f, 5,  0x73, 8,    0x06, 0x23, 8};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zRS", 32, program, sizeof(program));
 
-	put_common(&made, "zRS");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
 	CHECK_EQ(seen.count, 2);
 	CHECK_EQ(seen.rule[0].cfa, UNWIND_CFA_SP_DEREF_TWICE | UNWIND_CFA_SIGNAL);
 	CHECK_EQ(seen.rule[0].cfa_offset, 56);
@@ -214,12 +204,8 @@ TEST(entries_of_the_plt_have_a_rule)
 {
 	const uint8_t program[] = {0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,
 				   0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zR", 32, program, sizeof(program));
 
-	put_common(&made, "zR");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
 	CHECK_EQ(seen.count, 1);
 	CHECK_EQ(seen.rule[0].cfa, UNWIND_CFA_PLT);
 	CHECK_EQ(seen.rule[0].cfa_offset, 11);
@@ -230,13 +216,8 @@ TEST(what_no_rule_can_say_has_none)
 	/* CFA in r10; then an unknown expression; then the return address in a register */
 	const uint8_t program[] = {0x0c, 10,   0, 0x44, 0x0f, 2,  0x7a, 0,
 				   0x44, 0x0c, 7, 8,    0x09, 16, 1};
-	struct bytes_made made = {.size = 0};
-	struct seen seen;
+	struct seen seen = see_program("zR", 32, program, sizeof(program));
 
-	put_common(&made, "zR");
-	put_function(&made, 0x2000, 32, program, sizeof(program));
-	seen = see(&made, NULL);
-	CHECK_EQ(seen.err, 0);
 	CHECK_EQ(seen.count, 3);
 	for (unsigned i = 0; i < 3; i++)
 		CHECK_EQ(seen.rule[i].cfa, UNWIND_CFA_NONE);
@@ -419,18 +400,11 @@ __asm__(".pushsection .text.spins,\"ax\",@progbits\n"
 
 TEST(functions_that_leave_the_stack_alone_need_no_frame_information)
 {
-	static const uint8_t pushes[] = {0x55, 0x5d, 0xc3}, nops[] = {0x90, 0x90},
-			     adds[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}, /* add $8,%rsp */
-		reads[] = {0x48, 0x8b, 0x44, 0x24, 0x08, 0xc3},       /* mov 8(%rsp),%rax */
-		tails[] = {0xeb, 0xfe}, broken[] = {0xc3, 0x06};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct unwind_rule *rule;
 	struct unwind_file *file;
 	Dl_info info;
 
-	CHECK(!leaf_code_is(pushes, sizeof(pushes)) && !leaf_code_is(nops, sizeof(nops)) &&
-	      !leaf_code_is(adds, sizeof(adds)) && !leaf_code_is(broken, sizeof(broken)));
-	CHECK(leaf_code_is(reads, sizeof(reads)) && leaf_code_is(tails, sizeof(tails)));
 	CHECK(dladdr(spins, &info));
 	CHECK_EQ(unwind_read(fd, &file), 0);
 	close(fd);

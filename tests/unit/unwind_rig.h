@@ -38,6 +38,8 @@ static inline void rig_open(struct rig *rig)
 {
 	struct unwind_fds *fds = &rig->fds;
 
+	fds->processes = -1;
+
 	fds->of = rig_map(BPF_MAP_TYPE_HASH, "of", sizeof(struct unwind_of), 1024,
 			  BPF_F_NO_PREALLOC, 0);
 	fds->tables = rig_map(BPF_MAP_TYPE_HASH, "tables", sizeof(struct unwind_table), 1024,

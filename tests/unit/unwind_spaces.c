@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "record/machine/clock.h"
-#include "record/unwind/unwind_spaces.h"
+#include "record/unwind/unwinder.h"
 #include "record/world/ahead.h"
 #include "symbols/elf_file.h"
 
@@ -71,6 +71,20 @@ static void code_close(struct code *code)
 {
 	unwind_free(code->file);
 	free((char *)(uintptr_t)code->path);
+}
+
+static void open_both(struct world *world, struct code *libc, struct code *linker)
+{
+	world_open(world);
+	code_open(libc, LIBC);
+	code_open(linker, LINKER);
+}
+
+static void close_both(struct world *world, struct code *libc, struct code *linker)
+{
+	world_close(world);
+	code_close(libc);
+	code_close(linker);
 }
 
 /* Fills the file with the content of another one. */
@@ -219,9 +233,7 @@ TEST(a_process_has_the_rows_of_what_it_maps)
 	struct code libc, linker;
 	struct world world;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	map_code(&world, 10, 1, &libc, THERE);
 	map_code(&world, 11, 1, &linker, HERE);
 	map_code(&world, 12, 2, &libc, HERE);
@@ -233,9 +245,7 @@ TEST(a_process_has_the_rows_of_what_it_maps)
 	CHECK(found(&world, 2, &libc, THERE) < 50);
 	CHECK(table_of(&world, 1) != table_of(&world, 2));
 	CHECK_EQ(unwind_spaces_refused(world.spaces), 0);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 }
 
 TEST(a_mapping_takes_the_place_of_those_below_it)
@@ -243,9 +253,7 @@ TEST(a_mapping_takes_the_place_of_those_below_it)
 	struct code libc, linker;
 	struct world world;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	map_code(&world, 10, 1, &libc, HERE);
 	map_code(&world, 11, 1, &linker, HERE + 0x4000);
 	publish(&world);
@@ -257,9 +265,7 @@ TEST(a_mapping_takes_the_place_of_those_below_it)
 	publish(&world);
 	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
 	CHECK_EQ(rig_count(world.rig.fds.tables), 1);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 }
 
 TEST(a_child_has_its_parents_table_until_one_of_them_maps)
@@ -268,9 +274,7 @@ TEST(a_child_has_its_parents_table_until_one_of_them_maps)
 	struct world world;
 	uint32_t shared;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	map_code(&world, 10, 1, &libc, HERE);
 	publish(&world);
 	shared = table_of(&world, 1);
@@ -288,9 +292,7 @@ TEST(a_child_has_its_parents_table_until_one_of_them_maps)
 	CHECK_EQ(rig_count(world.rig.fds.tables), 1);
 	CHECK_EQ(rig_count(world.rig.fds.of), 1);
 	CHECK_EQ(found(&world, 1, &libc, HERE), 100);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 }
 
 TEST(another_program_has_none_of_the_old_ones_mappings)
@@ -300,9 +302,7 @@ TEST(another_program_has_none_of_the_old_ones_mappings)
 	struct world world;
 	uint32_t pid = 1;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	map_code(&world, 10, pid, &libc, HERE);
 	/* Notes of the new program's mappings may come before that of its begin. */
 	map_code(&world, 21, pid, &linker, THERE);
@@ -319,9 +319,7 @@ TEST(another_program_has_none_of_the_old_ones_mappings)
 	/* So is the end of one that had the number before. */
 	unwind_spaces_exit(world.spaces, 15, pid);
 	CHECK_EQ(found(&world, pid, &linker, THERE), 100);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 }
 
 TEST(more_mappings_than_tables_hold_are_counted)
@@ -417,9 +415,7 @@ TEST(a_build_id_is_no_proof_of_what_a_file_is)
 	struct code libc, linker, copy;
 	struct world world;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	code_copy(&copy, &linker, path);
 	code_claim(path, &libc);
 	liar = module_of(&world, &copy);
@@ -427,9 +423,7 @@ TEST(a_build_id_is_no_proof_of_what_a_file_is)
 	real = module_of(&world, &libc);
 	CHECK(real && real->count == libc.file->n_pages && real != liar);
 	unlink(path);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 	code_close(&copy);
 }
 
@@ -441,9 +435,7 @@ TEST(a_file_that_was_written_anew_is_another_one)
 	struct code libc, linker, copy;
 	struct world world;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	code_copy(&copy, &linker, path);
 	module = module_of(&world, &copy);
 	CHECK(module && module->count == linker.file->n_pages);
@@ -451,9 +443,7 @@ TEST(a_file_that_was_written_anew_is_another_one)
 	module = module_of(&world, &copy);
 	CHECK(module && module->count == libc.file->n_pages);
 	unlink(path);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 	code_close(&copy);
 }
 
@@ -486,9 +476,7 @@ TEST(where_there_is_no_room_what_is_unused_goes_first)
 	struct code libc, linker;
 	struct world world;
 
-	world_open(&world);
-	code_open(&libc, LIBC);
-	code_open(&linker, LINKER);
+	open_both(&world, &libc, &linker);
 	fill_pages(&world, libc.file->n_pages);
 	module = module_of(&world, &linker);
 	CHECK(module && module->count);
@@ -503,9 +491,7 @@ TEST(where_there_is_no_room_what_is_unused_goes_first)
 	CHECK_EQ(found(&world, 1, &libc, THERE), 100);
 	CHECK(found(&world, 1, &linker, HERE) < 50);
 	CHECK_EQ(unwind_modules_refused(world.modules), 1);
-	world_close(&world);
-	code_close(&libc);
-	code_close(&linker);
+	close_both(&world, &libc, &linker);
 }
 
 /* The pages that a user's library gets where so many are left, and root's. */

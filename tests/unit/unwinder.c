@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "record/machine/clock.h"
 #include "record/unwind/unwind_modules.h"
@@ -122,14 +121,11 @@ TEST(a_process_that_has_ended_gets_no_table)
 /* Files come and go while the thread opens them. */
 TEST(files_may_be_forgotten_before_their_rows_are_made)
 {
-	struct rlimit limit, few = {100, 100};
+	uint64_t limit = test_descriptors(100);
 	char path[64], name[] = "/tmp/gcprof-unwinder-XXXXXX";
 	const struct file *file;
 	struct all all;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	few.rlim_max = limit.rlim_max;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	all_open(&all);
 	CHECK(mkdtemp(name));
 	for (uint32_t i = 0; i < 200; i++) {
@@ -149,7 +145,7 @@ TEST(files_may_be_forgotten_before_their_rows_are_made)
 	unwinder_flush(all.unwinder);
 	wait_for(&all, 1, 1);
 	all_close(&all);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_descriptors(limit);
 }
 
 /* Nothing is freed that was not read: of a recorder that cannot load its BPF programs. */

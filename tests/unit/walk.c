@@ -40,7 +40,8 @@ struct native_walk {
 	uint32_t quality, guessed;
 };
 
-static uint64_t fiber; /* that the walked thread runs; 0: none */
+static uint64_t fiber;  /* that the walked thread runs; 0: none */
+static uint32_t narrow; /* 1: in a 32-bit program */
 
 /* The loop that the kernel side has. */
 static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_t sp, uint64_t bp)
@@ -50,6 +51,8 @@ static struct native_walk native_by(struct walk_rows *rows, uint64_t ip, uint64_
 
 	walk_native_begin(&walk, ip, sp, bp, 0);
 	walk.fiber = fiber;
+	if (narrow)
+		walk_native_narrow(&walk);
 	for (unsigned i = 0; i < STACK_DEPTH_MAX; i++) {
 		if (!walk_native_find(&walk, rows))
 			break;
@@ -84,6 +87,22 @@ TEST(native_chain_to_the_end)
 	CHECK_EQ(walk.frames[1].frame, at(20));
 	CHECK_EQ(walk.frames[3].ip, 0x403333);
 	CHECK_EQ(walk.frames[3].frame, 0);
+}
+
+/* Its words have 4 bytes. */
+TEST(native_chain_of_a_32_bit_program)
+{
+	struct native_walk walk;
+
+	narrow = 1;
+	image[10] = UINT64_C(0x401111) << 32;
+	walk = native(0x400000, at(4), at(10));
+	narrow = 0;
+	CHECK_EQ(walk.count, 2);
+	CHECK_EQ(walk.quality, STACK_NARROW);
+	CHECK_EQ(walk.guessed, 0);
+	CHECK_EQ(walk.frames[1].ip, 0x401111);
+	CHECK_EQ(walk.frames[1].frame, 0);
 }
 
 TEST(native_return_address_zero_is_an_end)

@@ -7,17 +7,18 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "test.h"
 #include "reader/facts.h"
 #include "reader/names.h"
-#include "reader/rows.h"
+#include "reader/reader.h"
 #include "reader/wire.h"
 #include "reader/worker.h"
+#include "test.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -239,7 +240,8 @@ static void hang(pid_t pid)
 
 	CHECK(!pipe(ends));
 	if (!fork()) {
-		bool caught = !ptrace(PTRACE_SEIZE, pid, NULL, NULL) &&
+		bool caught = !prctl(PR_SET_PDEATHSIG, SIGKILL) &&
+			      !ptrace(PTRACE_SEIZE, pid, NULL, NULL) &&
 			      !ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) &&
 			      waitpid(pid, NULL, __WALL) == pid;
 
@@ -406,13 +408,9 @@ TEST(facts_that_make_no_sense_are_not_taken)
 
 TEST(a_process_whose_descriptors_are_used_up_is_replaced)
 {
-	struct rlimit before, few;
+	uint64_t limit = test_descriptors(32);
 	struct worker_answer answer;
 
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = before;
-	few.rlim_cur = 32;
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 	begin();
 	CHECK_EQ(worker_prepare(worker), 0);
 	for (uint64_t process = 1; process <= 100; process++)
@@ -423,5 +421,5 @@ TEST(a_process_whose_descriptors_are_used_up_is_replaced)
 	CHECK(worker_deaths(worker) <= 8);
 	worker_free(worker);
 	close(file);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	test_descriptors(limit);
 }

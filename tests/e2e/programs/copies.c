@@ -39,10 +39,10 @@ static void back(char *code, size_t size)
 	mprotect(code, size, PROT_READ | PROT_EXEC);
 }
 
-void copy(const char *name, const char *how)
+/* The code of a file: where it begins and ends. Returns the number of its parts. */
+static int find(const char *name, uintptr_t begin[MAPPINGS], uintptr_t end[MAPPINGS])
 {
 	char line[512], rights[8];
-	uintptr_t begin[MAPPINGS], end[MAPPINGS];
 	FILE *maps = fopen("/proc/self/maps", "r");
 	int n = 0;
 
@@ -51,8 +51,26 @@ void copy(const char *name, const char *how)
 		    rights[2] == 'x' && strstr(line, name))
 			n++;
 	fclose(maps);
+	return n;
+}
+
+void copy(const char *name, const char *how)
+{
+	uintptr_t begin[MAPPINGS], end[MAPPINGS];
+	int n = find(name, begin, end);
+
 	for (int i = 0; i < n; i++)
 		(strcmp(how, "move") ? back : move)((char *)begin[i], end[i] - begin[i]);
+}
+
+void copy_without_end(const char *name)
+{
+	uintptr_t begin[MAPPINGS], end[MAPPINGS];
+	int n = find(name, begin, end);
+
+	for (;;)
+		for (int i = 0; i < n; i++)
+			move((char *)begin[i], end[i] - begin[i]);
 }
 
 __attribute__((constructor)) static void start(void)

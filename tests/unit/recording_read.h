@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry_read.h: reads the files of carry_made.h: a line for each timer sample, and sums. */
-#ifndef GCPROF_CARRY_READ_H
-#define GCPROF_CARRY_READ_H
+/* recording_read.h: reads the files of recording_made.h: a line for each timer sample, and sums. */
+#ifndef GCPROF_RECORDING_READ_H
+#define GCPROF_RECORDING_READ_H
 
-#include "carry_made.h"
+#include "recording_made.h"
 
 struct named_thread {
 	uint64_t tid, process;

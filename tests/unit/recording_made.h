@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* carry_made.h: makes the same recording in one file and in several, for tests that compare them.
+/* recording_made.h: makes the same recording in one file and in several, for tests that compare
+ * them.
  */
-#ifndef GCPROF_CARRY_MADE_H
-#define GCPROF_CARRY_MADE_H
+#ifndef GCPROF_RECORDING_MADE_H
+#define GCPROF_RECORDING_MADE_H
 
 #include "profile_make.h"
 #include "profile/codes.h"
@@ -23,6 +24,7 @@ static struct {
 	uint64_t time, random;
 	uint64_t named; /* bits: frames whose name was written */
 	uint64_t calls[PROCESSES + 1];
+	size_t segments, begins[FILES]; /* in the first file: those behind the first; bytes */
 } made;
 
 static inline struct sink *next_sink(void)
@@ -49,6 +51,7 @@ static inline uint64_t text(const char *text)
 	return id;
 }
 
+/* `id`: of the recording. */
 static inline void begin_at(uint64_t start, uint64_t id)
 {
 	struct record record = {.kind = RECORD_recording, .recording = {.start = start, .id = id}};
@@ -59,13 +62,35 @@ static inline void begin_at(uint64_t start, uint64_t id)
 	CHECK_EQ(sink_memory_create(&made.all.data, &made.all.size, &sink), 0);
 	CHECK_EQ(profile_writer_create(sink, &made.whole), 0);
 	CHECK_EQ(profile_writer_create(next_sink(), &made.split), 0);
-	CHECK_EQ(profile_writer_carry(made.split), 0);
+	made.begins[0] = profile_writer_size(made.split);
+	CHECK_EQ(profile_writer_segments(made.whole, made.time), 0);
+	CHECK_EQ(profile_writer_segments(made.split, made.time), 0);
 	put(&record);
 }
 
 static inline void begin(void)
 {
 	begin_at(1000, 77);
+}
+
+static inline void next_segment(void)
+{
+	CHECK_EQ(profile_writer_flush(made.split), 0);
+	made.begins[++made.segments] = profile_writer_size(made.split);
+	CHECK_EQ(profile_writer_segment(made.split, made.time), 0);
+}
+
+/* The file without the segments before this one. */
+static inline struct profile_bytes from_segment(size_t i)
+{
+	const struct profile_bytes *all = &made.files[0];
+	struct profile_bytes rest = {NULL, made.begins[0] + all->size - made.begins[i]};
+
+	rest.data = malloc(rest.size);
+	CHECK(rest.data != NULL);
+	memcpy(rest.data, all->data, made.begins[0]);
+	memcpy(rest.data + made.begins[0], all->data + made.begins[i], all->size - made.begins[i]);
+	return rest;
 }
 
 static inline void next_file(void)
