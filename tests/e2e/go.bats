@@ -16,7 +16,7 @@ setup_file() {
 	go build -buildmode=pie -ldflags='-s -w' -o goroutines-anywhere \
 		"$BATS_TEST_DIRNAME/programs/goroutines.go"
 	go build -buildmode=pie -ldflags='-s -w' -o anywhere "$BATS_TEST_DIRNAME/programs/objects.go"
-	record -- ./goroutines 0.5
+	record -- ./goroutines 1
 }
 
 # The processes of recorders that are still there end, too.

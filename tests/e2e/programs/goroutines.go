@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // goroutines.go: goroutines that compute, allocate or write, for so many seconds and until each has
-// done something, and print their ids; for go.bats.
+// done much, as a busy recorder knows them late, and print their ids; for go.bats.
 package main
 
 import (
@@ -37,7 +37,7 @@ func computes(until time.Time) { compute(until, 50000) }
 
 //go:noinline
 func allocate(until time.Time) {
-	for n := 0; n < 2000 || time.Now().Before(until); n++ {
+	for n := 0; n < 5000 || time.Now().Before(until); n++ {
 		sink = [][]byte{make([]byte, 32768)}
 	}
 }
@@ -45,7 +45,7 @@ func allocate(until time.Time) {
 //go:noinline
 func write(until time.Time) {
 	file, _ := os.OpenFile("/dev/null", os.O_WRONLY, 0)
-	for n := 0; n < 50 || time.Now().Before(until); n++ {
+	for n := 0; n < 500 || time.Now().Before(until); n++ {
 		file.Write([]byte("x"))
 		compute(time.Now().Add(100*time.Microsecond), 0)
 	}
