@@ -171,7 +171,7 @@ TEST(recorders_that_run_keep_their_rows_where_there_is_no_room)
 /* Two recorders that write at the same time: none is lost. */
 TEST(recorders_take_turns)
 {
-	enum { RECORDERS = 4, ROUNDS = 50 };
+	enum { RECORDERS = 4, ROUNDS = 20 };
 	pid_t pids[RECORDERS];
 
 	for (int i = 0; i < RECORDERS; i++) {

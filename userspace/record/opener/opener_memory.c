@@ -33,7 +33,7 @@
 #define MAPS_BYTES  (1 << 20) /* of lines about code */
 #define WORDS_BYTES (1 << 20) /* of arguments and environment */
 
-#define LOCK_TRIES 10 /* a program may keep the lock: others do not wait longer */
+#define LOCK_TRIES 30 /* a program may keep the lock: others do not wait longer */
 #define LOCK_NS    1000000
 
 /* --- is it there? ------------------------------------------------------------------------- */
