@@ -70,7 +70,7 @@ static __always_inline enum wait_file wait_socket(const struct socket_begin *fro
 	return BPF_CORE_READ(sk, sk_max_ack_backlog) ? WAIT_CLIENT : WAIT_SERVER;
 }
 
-static __always_inline enum wait_file wait_file_kind(const struct file *file)
+static __always_inline enum wait_file wait_file_kind(struct file *file)
 {
 	const struct inode_begin *inode = (const void *)BPF_CORE_READ(file, f_inode);
 	struct inode_begin begin = {0};
