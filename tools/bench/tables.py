@@ -46,7 +46,7 @@ PROGRAMS = {
 
 SAMPLES = "{gcprof} record -F 0 --syscalls off -o {data} "
 TIMER = "{gcprof} record --syscalls off -R 64G -o {data} "
-SIZES = {"32 KiB": "32K", "128 KiB": "128K", "512 KiB": "512K", "2 MiB": "2M", "8 MiB": "8M", "32 MiB": "32M"}
+SIZES = {"32 KiB": "32K", "128 KiB": "128K", "512 KiB": "512K", "2 MiB": "2M"}
 RECORDERS = {
     "none": "{command}",
     "default": "{gcprof} record -o {data} -- {command}",
