@@ -118,6 +118,24 @@ TEST(a_process_that_has_ended_gets_no_table)
 	all_close(&all);
 }
 
+/* Of a program that is another user's, while files that were expected are read for everybody. */
+TEST(rows_have_a_place_before_anybody_needs_them)
+{
+	const struct file *libc;
+	struct all all;
+
+	rig_open(&all.rig);
+	rig_know(&all.known);
+	CHECK_EQ(unwinder_create(all.known.files, all.known.processes, &all.unwinder), 0);
+	libc = read_file(&all, LIBC);
+	unwinder_expect(all.unwinder, libc->id);
+	processes_meet(all.known.processes, 1, 1, 1)->user = 1000;
+	map(&all, 1, libc, HERE);
+	CHECK_EQ(unwinder_connect(all.unwinder, &all.rig.fds), 0);
+	wait_for(&all, 1, 1);
+	all_close(&all);
+}
+
 /* Files come and go while the thread opens them. */
 TEST(files_may_be_forgotten_before_their_rows_are_made)
 {

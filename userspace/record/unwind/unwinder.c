@@ -25,7 +25,7 @@
 #define RESTS      64 /* times what collecting a user's mappings took, until the next time ... */
 #define REST_NS    UINT64_C(1000000000) /* ... beyond so much of rest */
 
-enum note_kind { NOTE_EXPECT, NOTE_CONNECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
+enum note_kind { NOTE_EXPECT, NOTE_MAP, NOTE_FORK, NOTE_EXIT };
 
 struct note {
 	struct turn turn;
@@ -45,7 +45,7 @@ struct resting {
 };
 
 struct unwinder {
-	struct unwind_maps *maps; /* from NOTE_CONNECT on, like the spaces */
+	struct unwind_maps *maps; /* from unwinder_connect() on, like the spaces */
 	struct unwind_modules *modules;
 	struct unwind_spaces *spaces;
 	struct processes *processes;
@@ -63,8 +63,9 @@ struct unwinder {
 	struct turns notes;       /* struct note */
 	struct quota notes_bytes; /* of their mappings */
 	bool flush;
-	bool busy; /* the thread is working */
-	bool calm; /* there is no hurry any more */
+	bool connects; /* the thread gets the maps, before the notes of any user */
+	bool busy;     /* the thread is working */
+	bool calm;     /* there is no hurry any more */
 	bool stop;
 
 	atomic_uint_least64_t lost;
@@ -91,9 +92,6 @@ static int act(struct unwinder *unwinder, const struct note *note)
 	case NOTE_EXPECT:
 		unwind_modules_expect(unwinder->modules, note->file);
 		return 0;
-	case NOTE_CONNECT:
-		unwind_modules_connect(unwinder->modules, unwinder->maps);
-		return 0;
 	case NOTE_MAP:
 		return unwind_spaces_map(unwinder->spaces, note->time, note->pid, note->since,
 					 note->all, note->n);
@@ -114,6 +112,17 @@ static void sweep(struct unwinder *unwinder, uint64_t now)
 	unwind_modules_sweep(
 		unwinder->modules,
 		now - (unwind_modules_crowded(unwinder->modules) ? CROWDED_NS : UNUSED_NS));
+}
+
+static bool connect_next(struct unwinder *unwinder)
+{
+	if (!unwinder->connects)
+		return false;
+	unwinder->connects = false;
+	pthread_mutex_unlock(&unwinder->lock);
+	unwind_modules_connect(unwinder->modules, unwinder->maps);
+	pthread_mutex_lock(&unwinder->lock);
+	return true;
 }
 
 /* Handles the next note, with the lock held before and afterwards; false: there is none. */
@@ -153,7 +162,7 @@ static void *unwinder_run(void *context)
 		}
 		unwinder->flush = false;
 		unwinder->busy = true;
-		while (!unwinder->stop && act_next(unwinder))
+		while (!unwinder->stop && (connect_next(unwinder) || act_next(unwinder)))
 			;
 		unwinder->busy = false;
 		pthread_cond_broadcast(&unwinder->settled);
@@ -307,12 +316,10 @@ int unwinder_connect(struct unwinder *unwinder, const struct unwind_fds *fds)
 	err = unwind_maps_create(fds, &unwinder->maps);
 	if (!err)
 		err = unwind_spaces_create(unwinder->maps, unwinder->modules, &unwinder->spaces);
+	unwinder->connects = !err;
 	pthread_mutex_unlock(&unwinder->lock);
-	if (err)
-		return err;
-	unwinder_put(unwinder, &(struct note){.kind = NOTE_CONNECT}, 0);
 	unwinder_flush(unwinder);
-	return 0;
+	return err;
 }
 
 void unwinder_expect(struct unwinder *unwinder, uint32_t file)
@@ -514,7 +521,7 @@ void unwinder_flush(struct unwinder *unwinder)
 		return;
 	note_changed(unwinder);
 	pthread_mutex_lock(&unwinder->lock);
-	unwinder->flush = unwinder->notes.waiting > 0;
+	unwinder->flush = unwinder->notes.waiting > 0 || unwinder->connects;
 	if (unwinder->flush)
 		pthread_cond_signal(&unwinder->wakeup);
 	pthread_mutex_unlock(&unwinder->lock);
