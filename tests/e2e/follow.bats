@@ -84,11 +84,11 @@ check_way() { # WAY COUNT EXECS
 
 @test "each program that a shell starts has its collections, from soon after it began" {
 	need_root
-	record -F 0 -- sh -c 'i=0; while [ $i -lt 10 ]; do timeout 0.8 "$0" --seconds 5 >/dev/null; i=$((i + 1)); done' \
+	record -F 0 -- sh -c 'i=0; while [ $i -lt 5 ]; do timeout 2 "$0" --seconds 5 >/dev/null; i=$((i + 1)); done' \
 		"$WORKLOADS/churn"
-	same programs "$(ask .gc.processes)" 10
+	same programs "$(ask .gc.processes)" 5
 	# Half of the time, beside other work.
-	holds '[.losses[] | select(.name == "UNPROBED").count] | add < 10 * 400'
+	holds '[.losses[] | select(.name == "UNPROBED").count] | add < 5 * 1000'
 }
 
 @test "the same process number again and again is another process each time" {
