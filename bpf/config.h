@@ -197,7 +197,7 @@ enum probe_operand {
 #define OPERAND_REGISTERS 21 /* 8-byte words of struct pt_regs */
 #define OPERAND_RIP       16 /* of these words: at a probe, its address */
 #define OPERAND_NO_INDEX  255
-#define PROBE_ARGUMENTS   13 /* the maximum of all probes and places */
+#define PROBE_ARGUMENTS   14 /* the maximum of all probes and places */
 #define PROBE_STEPS       4  /* to get from an operand to an argument */
 #define PROBE_PLACES_MAX  4096
 

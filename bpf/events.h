@@ -153,7 +153,7 @@ enum event_trait {
 #define COMM_BYTES     16   /* in the kernel, with the final zero */
 #define TITLE_SIZE     248
 
-#define PLACE_VALUES 13
+#define PLACE_VALUES 14
 #define PLACE_TEXTS  2
 
 #define GC_NAMES_FIRST \

@@ -93,6 +93,8 @@ enum place_value {
 	VALUE_SPAN,
 	/* Replaces PERIOD: the total of the periods of all sampling points in the object. */
 	VALUE_WEIGHT,
+	/* All bytes that COUNTER has allocated, as the runtime counts them, some of them late. */
+	VALUE_COUNTED,
 	VALUE_OBJECT, /* address of an object that collections move */
 	VALUE_MORE,   /* input of convert() */
 	PLACE_VALUE_KINDS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* place_samples.c: turns places into events of sampled and freed objects. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,60 @@ static uint64_t spanned(uint64_t period, const struct place_values *values)
 	double scaled = (double)period * (double)values->of[VALUE_BYTES] / span;
 
 	return span <= 0 ? period : scaled > 1 ? (uint64_t)scaled : 1;
+}
+
+/* Upper half of a counter's number. A thread's id has none. */
+enum { COUNTED = 1, GROWTH, WEIGHT };
+
+/* Adds to a sum of the process; returns it, or 0 where there is no room. */
+static double add_counted(struct places *places, const struct firing *firing, uint64_t which,
+			  double bytes)
+{
+	const struct place_key key = {firing->event->header.process, which << 32};
+	uint64_t *sum = places_value(places, places->counters, &key);
+
+	return sum ? (double)(*sum += (uint64_t)bytes) : 0;
+}
+
+/* Bytes that the thread has allocated since its last sample; negative: unknown. */
+static double counted_growth(struct places *places, const struct firing *firing)
+{
+	const struct place_key key = {firing->event->header.process,
+				      (uint64_t)COUNTED << 32 | firing->event->header.tid};
+	uint64_t *last = places_value(places, places->counters, &key);
+	uint64_t total = firing->values.of[VALUE_COUNTED], before = last ? *last : 0;
+
+	if (last)
+		*last = total;
+	return before ? (double)total - (double)before : -1;
+}
+
+/*
+ * Some samplers take too few objects of some sizes, but the runtime counts what a thread allocates:
+ * the growth between two of its samples is what the second one stands for. So all weights are
+ * multiplied by the ratio of the sums of growths and of weights (a ratio estimator), as if there
+ * had been COUNTED_PRIOR samples before, with a ratio of 1. A thread that seems to have allocated
+ * COUNTED_GAP periods without a sample has none for another reason, such as a pause of the
+ * recording; COUNTED_LATE, because bytes in a buffer count when it is given up.
+ */
+#define COUNTED_PRIOR 32
+#define COUNTED_GAP   32
+#define COUNTED_LATE  (32 << 20)
+
+static uint64_t counted(struct places *places, const struct firing *firing, uint64_t period)
+{
+	double bytes = (double)firing->values.of[VALUE_BYTES];
+	double usual = (double)firing->values.of[VALUE_PERIOD], prior = COUNTED_PRIOR * usual;
+	double weight = bytes / -expm1(-bytes / (double)period), growth, wanted;
+	bool known;
+
+	if (!firing->values.of[VALUE_COUNTED])
+		return period;
+	growth = counted_growth(places, firing);
+	known = growth >= 0 && growth < COUNTED_GAP * usual + COUNTED_LATE;
+	wanted = weight * (add_counted(places, firing, GROWTH, known ? growth : 0) + prior) /
+		 (add_counted(places, firing, WEIGHT, known ? weight : 0) + prior);
+	return wanted > bytes ? (uint64_t)(bytes / -log1p(-bytes / wanted)) + 1 : period;
 }
 
 /* Has the program not announced this type yet? */
@@ -234,7 +289,7 @@ int places_sample(struct places *places, struct firing *firing)
 	event->stack = firing->event->stack;
 	event->type = values->of[VALUE_TYPE];
 	event->bytes = values->of[VALUE_BYTES];
-	event->period = spanned(period, values);
+	event->period = counted(places, firing, spanned(period, values));
 	event->address = values->of[VALUE_ADDRESS];
 	event->heap = values->of[VALUE_HEAP];
 	event->kind = values->of[VALUE_KIND] ? (uint32_t)values->of[VALUE_KIND]

@@ -65,6 +65,7 @@ enum {
 	/* Up to release 24. */
 	OUTSIDE = 11,
 	LIMIT = 12,
+	ALLOCATED = 13,
 	/* Later ones. */
 	MOVING = 11
 };
@@ -122,6 +123,11 @@ static const struct runtime_place
 					 [REFILLS] = OF_BUFFER("_number_of_refills", 4),
 					 [OUTSIDE] = OF_BUFFER("_slow_allocations", 4),
 					 [LIMIT] = OF_BUFFER("_refill_waste_limit", 8),
+					 [ALLOCATED] =
+						 {VALUE_COUNTED, FROM_REGISTER, .number = RDI,
+						  .steps = {{STEP_READ, 8,
+							     .field = "Thread._allocated_"
+								      "bytes"}}},
 				 }},
 			{PLACE_SAMPLE, PLACE_AT_ENTRY, SAMPLED, PLACE_STACK | PLACE_FOLLOWS,
 			 .since = 25, .texts = {{NAME, NAME_LENGTH, KLASS, 0}},
@@ -479,7 +485,7 @@ static void hotspot_convert(const struct runtime_facts *facts, const struct runt
 
 #define SAMPLES                                                                         \
 	"its own sampler takes too few of the objects that do not fit into a thread's " \
-	"buffer (from 2 KB on, most of all 20 KB to 1 MB)"
+	"buffer (from 2 KB on, most of all 20 KB to 1 MB): the total is right, their share low"
 #define INLINED                                                                          \
 	"the CPU time of methods inlined in loops without safepoints may be charged to " \
 	"their callers, unless it was started by gcprof record or with "                 \
