@@ -13,7 +13,7 @@ need_java() {
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	! command -v javac >/dev/null ||
-		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Linger,Sizes}.java
+		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Large,Linger,Sizes}.java
 }
 
 # Records Allocate with one of the collectors; its log goes to gc.log.
@@ -531,6 +531,14 @@ child_samples() { # PID
 	is_variable "$child" ' DebugNonSafepoints$' 1 00
 	is_interval "$parent" $DEFAULT
 	is_interval "$child" $DEFAULT
+}
+
+@test "what is allocated in all is what the machine counts, also of large objects" {
+	need_java
+	for collector in G1 Serial; do
+		record -F 0 -- java -Xmx256m "-XX:+Use${collector}GC" -cp "$PROGRAMS" Large 3000
+		holds ".alloc.bytes | .low < 1.03 * $(cat out) and .high > 0.97 * $(cat out)"
+	done
 }
 
 @test "long: large objects: a note where the sampler takes too few, their share where it does not" {

@@ -359,52 +359,6 @@ TEST(a_thread_draws_its_distance_with_the_period_of_its_last_sample)
 	places_free(places);
 }
 
-/* Fires a sample of a thread that has allocated so much; the period that it gets, in percent. */
-static uint64_t percent_counted(uint32_t tid, uint64_t counted)
-{
-	struct firing_event event = sample_of(24, 0);
-
-	event.place.header.tid = tid;
-	set(&event, VALUE_COUNTED, counted);
-	seen.n = 0;
-	CHECK_EQ(fire(&event, 0), 0);
-	return (last_alloc()->period * 100 + 262144) / 524288;
-}
-
-TEST(samples_stand_for_what_their_threads_have_allocated)
-{
-	uint64_t counted = UINT64_C(1) << 40;
-
-	begin();
-	CHECK_EQ(percent_counted(7, 0), 100);
-	CHECK_EQ(percent_counted(7, counted), 100);
-	/* A tenth more than the sampler says, counted when the fourth is taken. */
-	for (int i = 1; i <= 1000; i++)
-		(void)percent_counted(7, counted += i % 4 ? 0 : 524288 * 44 / 10);
-	CHECK_EQ(percent_counted(7, counted), 110);
-	/* Others of the process get the same ratio, and none of their own with a first sample. */
-	CHECK_EQ(percent_counted(8, 1), 110);
-	/* No samples were taken, or another thread has the id. */
-	CHECK_EQ(percent_counted(7, counted += UINT64_C(1) << 30), 110);
-	CHECK_EQ(percent_counted(7, 4096), 110);
-	places_free(places);
-}
-
-TEST(an_object_never_stands_for_less_than_itself)
-{
-	struct firing_event event = sample_of(0xc0100800, 100000000);
-
-	begin();
-	event.place.header.tid = 7;
-	for (uint64_t i = 1; i <= 100; i++) {
-		set(&event, VALUE_COUNTED, i);
-		seen.n = 0;
-		CHECK_EQ(fire(&event, 0), 0);
-		CHECK(last_alloc()->period > 0 && last_alloc()->period <= 524288);
-	}
-	places_free(places);
-}
-
 /* Fires a sample of a Go processor, of this version; false if it is none. */
 static bool is_sample_of_go(uint32_t number, uint64_t processor, uint64_t rate, uint64_t period)
 {
