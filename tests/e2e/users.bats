@@ -118,6 +118,7 @@ record_beside() { # COMMAND
 	dd if=/dev/zero of=/dev/null bs=1 count=100000
 	wait "$tidy" "$honest"
 	kill -KILL "-$hog"
+	sleep 2 # names are read while it records: at the end there is little time for them
 	kill -INT "$recorder"
 	wait "$recorder"
 	grep -v copy- record.log
