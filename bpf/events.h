@@ -83,7 +83,13 @@ struct event_managed {
 	uint32_t pc;   /* with MANAGED_PLACE: low half */
 };
 
-#define MANAGED_PLACE 1 /* flag in `address` */
+/*
+ * Flags in `address`. Compiled code may go on with the activation of the next frame, so repeats of
+ * that say nothing.
+ */
+#define MANAGED_PLACE    1
+#define MANAGED_COMPILED 2
+#define MANAGED_FLAGS    3
 
 enum copy_flag {
 	COPY_WALKED =
@@ -169,7 +175,8 @@ enum heap_area_flag {
 #define BYTECODE_TEXT_MAX  512   /* bytes of a name or file; longer ones are cut */
 #define BYTECODE_TABLE_MAX 16384 /* bytes of a line table; instructions beyond have no lines */
 
-enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8, BYTECODE_RUBY };
+/* Those of PyPy are not reported: their names are in its memory. */
+enum bytecode_runtime { BYTECODE_PYTHON, BYTECODE_V8, BYTECODE_RUBY, BYTECODE_PYPY };
 
 enum cpu_mode { CPU_MODE_USER = 1, CPU_MODE_KERNEL = 2 };
 

@@ -4,6 +4,7 @@
 #define GCPROF_INTERPRETERS_H
 
 #include "cpython.h"
+#include "pypy.h"
 #include "ruby.h"
 #include "v8.h"
 
@@ -12,9 +13,11 @@ struct interpreters {
 	uint64_t since;        /* ns: not valid for a program executed later */
 	uint64_t cpython_bias; /* load bias of the file that contains Python */
 	uint64_t ruby_bias;
+	uint64_t pypy_bias;
 	struct cpython_layout cpython;
 	struct v8_layout v8;
 	struct ruby_layout ruby;
+	struct pypy_layout pypy;
 };
 
 #endif

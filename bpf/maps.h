@@ -15,6 +15,7 @@
 #include "walk_hotspot.h"
 #include "v8_names.h"
 #include "frame_place.h"
+#include "pypy_code.h"
 #include "walk_ruby.h"
 
 static __always_inline long cpython_read(void *to, const uint32_t size, uint64_t from)
@@ -186,17 +187,19 @@ struct bytecode_of {
  */
 struct scratch {
 	uint32_t busy;
-	uint32_t size;  /* bytes of `data` used */
-	uint32_t slot;  /* index on this CPU */
-	uint16_t java;  /* 1: `hotspot` describes the thread's Java virtual machine */
-	uint16_t v8_on; /* 1: `v8` describes the thread's V8 engine */
+	uint32_t size;   /* bytes of `data` used */
+	uint32_t slot;   /* index on this CPU */
+	uint16_t java;   /* 1: `hotspot` describes the thread's Java virtual machine */
+	uint8_t v8_on;   /* 1: `v8` describes the thread's V8 engine */
+	uint8_t pypy_on; /* 1: `pypy` describes the thread's PyPy */
 	struct walk_window window;
 	struct walk_native native;
 	struct walk_managed managed;
-	/* A native walk uses one of the first two; a walk of interpreted frames comes later. */
+	/* A native walk uses one of the first three; a walk of interpreted frames comes later. */
 	union {
 		struct walk_hotspot hotspot;
 		struct walk_v8 v8;
+		struct walk_pypy pypy;
 		struct walk_cpython cpython;
 		struct walk_ruby ruby;
 	};

@@ -6,6 +6,7 @@
 #include "copy.h"
 #include "fiber.h"
 #include "stack_bytecode.h"
+#include "stack_pypy.h"
 #include "stack_v8.h"
 
 /* The most frames that the kernel returns (kernel.perf_event_max_stack). */
@@ -26,21 +27,6 @@ struct stack_loop {
 	struct walk_rows *rows;
 	struct task_state *state;
 };
-
-/*
- * Adds the current function and goes to its caller; 1 at the end. Global: the verifier checks it
- * once and not for each way of finding a rule.
- */
-__noinline int stack_native_frame(struct scratch *scratch)
-{
-	struct event_native *frame = scratch ? scratch_room(scratch, sizeof(*frame)) : NULL;
-
-	if (!frame)
-		return 1;
-	walk_native_get(&scratch->native, &scratch->window, frame);
-	scratch->size += sizeof(*frame);
-	return !walk_native_up(&scratch->native, &scratch->window);
-}
 
 static __always_inline uint32_t stack_java_loss(uint64_t kind)
 {
@@ -112,6 +98,24 @@ static __always_inline bool stack_java_begin(struct scratch *scratch, struct wal
 	return 1;
 }
 
+/* Copies the data of the process's V8 engine or PyPy to the scratch, if it has one. */
+static __always_inline void stack_engine_begin(struct scratch *scratch,
+					       const struct task_state *state)
+{
+	uint32_t process = bpf_get_current_pid_tgid() >> 32;
+	struct interpreters *found = bpf_map_lookup_elem(&interpreters, &process);
+
+	scratch->v8_on = scratch->pypy_on = 0;
+	if (scratch->java || !found || found->since < state->image)
+		return;
+	scratch->v8_on = found->v8.at[V8_FUNCTION_SHARED] != 0;
+	scratch->pypy_on = !scratch->v8_on && found->pypy.storage;
+	if (scratch->v8_on)
+		scratch->v8.layout = found->v8;
+	if (scratch->pypy_on)
+		stack_pypy_begin(scratch, found);
+}
+
 /* Not inlined: its stack space is free again when frames are read (512 bytes in all). */
 static __attribute__((noinline)) int stack_native_find(struct stack_loop *loop)
 {
@@ -124,6 +128,8 @@ static long stack_native_step(uint32_t index, struct stack_loop *loop)
 
 	if (!stack_native_find(loop))
 		return 1;
+	if (loop->scratch->pypy_on)
+		return stack_ends(stack_pypy_frame(loop->scratch));
 	end = -1;
 	if (loop->scratch->java && loop->scratch->native.rule.cfa == UNWIND_CFA_NONE)
 		end = stack_java_frame(loop->scratch);
@@ -242,7 +248,7 @@ __noinline int stack_user(struct scratch *scratch, struct task_state *state)
 			walk_rows_begin(&rows, bpf_map_lookup_elem(&walk_rules, &slot),
 					state->image);
 		scratch->java = stack_java_begin(scratch, &rows);
-		scratch->v8_on = stack_v8_begin(scratch, state);
+		stack_engine_begin(scratch, state);
 		walk_native_begin(&scratch->native, regs->ip, regs->sp, regs->bp, regs->bx);
 		scratch->native.keeps = scratch->v8_on && rows.table;
 		if (regs->narrow)

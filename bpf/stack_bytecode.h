@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* stack_bytecode.h: appends a thread's Python or Ruby frames to the record in a scratch. */
+/* stack_bytecode.h: appends a thread's Python, PyPy or Ruby frames to the record in a scratch. */
 #ifndef GCPROF_STACK_BYTECODE_H
 #define GCPROF_STACK_BYTECODE_H
 
@@ -118,6 +118,11 @@ __noinline int stack_bytecode_next(struct scratch *scratch, uint64_t *address,
 
 	if (!scratch || !address || !instruction)
 		return -1;
+	if (scratch->bytecode.runtime == BYTECODE_PYPY) {
+		found = pypy_next(&scratch->pypy);
+		*address = scratch->pypy.address;
+		return found;
+	}
 	if (scratch->bytecode.runtime == BYTECODE_RUBY) {
 		found = ruby_next(&scratch->ruby, &scratch->window);
 		*address = scratch->ruby.address;
@@ -133,6 +138,23 @@ __noinline int stack_bytecode_next(struct scratch *scratch, uint64_t *address,
 	return found;
 }
 
+/* The place of the current function. */
+static __always_inline uint64_t stack_bytecode_place(struct scratch *scratch,
+						     const struct task_state *state,
+						     uint64_t instruction)
+{
+	uint64_t number;
+
+	if (scratch->bytecode.runtime == BYTECODE_PYPY)
+		return frame_own_place(scratch->pypy.id >> 2, state->image);
+	number = bytecode_find(scratch, state);
+	if (!number) {
+		number = bytecode_report(scratch, state);
+		bytecode_keep(scratch, state, (uint32_t)number);
+	}
+	return frame_place(number, instruction);
+}
+
 /* Adds the current frame and goes to its caller; 1 at the end. */
 static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 {
@@ -140,16 +162,9 @@ static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 	uint64_t address = 0, instruction = 0, place = 0;
 	struct event_managed *frame;
 	int found = stack_bytecode_next(scratch, &address, &instruction);
-	uint32_t number;
 
-	if (found == 2) {
-		number = bytecode_find(scratch, loop->state);
-		if (!number) {
-			number = bytecode_report(scratch, loop->state);
-			bytecode_keep(scratch, loop->state, number);
-		}
-		place = frame_place(number, instruction);
-	}
+	if (found == 2)
+		place = stack_bytecode_place(scratch, loop->state, instruction);
 	if (found <= 0)
 		return found < 0;
 	frame = scratch_room(scratch, sizeof(*frame));
@@ -162,6 +177,16 @@ static long stack_bytecode_step(uint32_t index, struct bytecode_loop *loop)
 	return 0;
 }
 
+/* Begins a second walk, where one is needed. */
+static __always_inline int stack_bytecode_again(struct scratch *scratch, uint64_t storage)
+{
+	if (scratch->bytecode.runtime == BYTECODE_RUBY)
+		return ruby_again(&scratch->ruby) && ruby_begin(&scratch->ruby, storage);
+	return scratch->bytecode.runtime == BYTECODE_PYPY &&
+	       pypy_again(&scratch->pypy, scratch->native.quality != 0) &&
+	       pypy_begin(&scratch->pypy, storage, scratch->regs.ip);
+}
+
 /* Finds the innermost frame of the current thread; 0 if it has none. `again`: for a second walk. */
 __noinline int stack_bytecode_begin(struct scratch *scratch, struct task_state *state, int again)
 {
@@ -172,8 +197,11 @@ __noinline int stack_bytecode_begin(struct scratch *scratch, struct task_state *
 	if (!scratch || !state || !place || place->since < state->image)
 		return 0;
 	if (again)
-		return scratch->bytecode.runtime == BYTECODE_RUBY && ruby_again(&scratch->ruby) &&
-		       ruby_begin(&scratch->ruby, storage);
+		return stack_bytecode_again(scratch, storage);
+	if (place->pypy.storage) {
+		scratch->bytecode.runtime = BYTECODE_PYPY;
+		return scratch->pypy_on && pypy_begin(&scratch->pypy, storage, scratch->regs.ip);
+	}
 	if (!place->ruby.storage) {
 		scratch->bytecode.runtime = BYTECODE_PYTHON;
 		return place->cpython.runtime && stack_python_begin(scratch, state, place);
@@ -183,6 +211,24 @@ __noinline int stack_bytecode_begin(struct scratch *scratch, struct task_state *
 	scratch->ruby.bias = place->ruby_bias;
 	scratch->ruby.first_marked = scratch->ruby.first_targets = 0;
 	return ruby_begin(&scratch->ruby, storage);
+}
+
+/* Takes over what the walk says of its frames. */
+__noinline int stack_bytecode_end(struct scratch *scratch)
+{
+	if (!scratch)
+		return 0;
+	if (scratch->bytecode.runtime == BYTECODE_RUBY) {
+		scratch->managed.count = scratch->ruby.count;
+		scratch->managed.quality = scratch->ruby.quality;
+	} else if (scratch->bytecode.runtime == BYTECODE_PYPY) {
+		scratch->managed.count = scratch->pypy.count;
+		scratch->managed.quality = scratch->pypy.quality;
+	} else {
+		scratch->managed.count = scratch->cpython.count;
+		scratch->managed.quality = scratch->cpython.quality;
+	}
+	return 0;
 }
 
 /* Appends the interpreted frames of the current thread, if any. */
@@ -197,13 +243,7 @@ __noinline int stack_bytecode(struct scratch *scratch, struct task_state *state)
 	for (int again = 0; again < 2 && stack_bytecode_begin(scratch, state, again); again++) {
 		scratch->size = size;
 		bpf_loop(CPYTHON_FRAMES_MAX, stack_bytecode_step, &loop, 0);
-		if (scratch->bytecode.runtime == BYTECODE_RUBY) {
-			scratch->managed.count = scratch->ruby.count;
-			scratch->managed.quality = scratch->ruby.quality;
-		} else {
-			scratch->managed.count = scratch->cpython.count;
-			scratch->managed.quality = scratch->cpython.quality;
-		}
+		stack_bytecode_end(scratch);
 	}
 	return 0;
 }

@@ -106,17 +106,4 @@ __noinline int stack_v8_frame(struct scratch *scratch, const struct task_state *
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
-/* Copies the data of the process's engine to the scratch; false if it has none. */
-static __always_inline bool stack_v8_begin(struct scratch *scratch, const struct task_state *state)
-{
-	uint32_t process = bpf_get_current_pid_tgid() >> 32;
-	struct interpreters *found = bpf_map_lookup_elem(&interpreters, &process);
-
-	if (scratch->java || !found || found->since < state->image ||
-	    !found->v8.at[V8_FUNCTION_SHARED])
-		return 0;
-	scratch->v8.layout = found->v8;
-	return 1;
-}
-
 #endif

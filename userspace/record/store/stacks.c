@@ -50,6 +50,7 @@ struct stacks {
 	struct cached_stack *cache;
 	struct raw_frame frames[FRAMES_MAX];
 	size_t n_frames;
+	size_t function; /* number of frames up to the last interpreted function */
 	struct written last;
 	uint64_t at;      /* address of the last managed frame seen */
 	uint64_t reach;   /* address that the walks reached; UINT64_MAX: the end */
@@ -276,9 +277,21 @@ static void add_address(struct stacks *stacks, enum frame_kind kind, uint64_t ip
 /* Address of a managed frame; one without an address is at the last one's, which called it. */
 static uint64_t address_of(struct stacks *stacks, const struct event_managed *frame)
 {
-	if (frame->address & ~(uint64_t)MANAGED_PLACE)
-		stacks->at = frame->address & ~(uint64_t)MANAGED_PLACE;
+	if (frame->address & ~(uint64_t)MANAGED_FLAGS)
+		stacks->at = frame->address & ~(uint64_t)MANAGED_FLAGS;
 	return stacks->at;
+}
+
+/* Adds an interpreted function. One that goes on in compiled code is shown once: what lies between
+ * is the interpreter's. */
+static void add_function(struct stacks *stacks, const struct event_managed *frame, uint64_t place)
+{
+	if (frame->address & MANAGED_COMPILED && stacks->function &&
+	    stacks->frames[stacks->function - 1].place == place)
+		stacks->n_frames = stacks->function;
+	else
+		add_frame(stacks, FRAME_NATIVE, place, stacks->at);
+	stacks->function = stacks->n_frames;
 }
 
 /* Adds the managed frames at or above `limit`, outermost first. Returns how many are left. */
@@ -293,7 +306,7 @@ static size_t add_managed(struct stacks *stacks, const struct tail *tail, size_t
 			add_frame(stacks, FRAME_MANAGED | (uint64_t)tail->provider << 8, place,
 				  frame->address);
 		else if (frame_place_is_bytecode(place))
-			add_frame(stacks, FRAME_NATIVE, place, stacks->at);
+			add_function(stacks, frame, place);
 	}
 	return left;
 }
@@ -351,7 +364,7 @@ static void order_user(struct stacks *stacks, const struct tail *tail)
 
 static void order(struct stacks *stacks, const struct tail *tail)
 {
-	stacks->n_frames = 0;
+	stacks->n_frames = stacks->function = 0;
 	order_user(stacks, tail);
 	for (size_t i = tail->counts.n_kernel; i-- > 0;)
 		add_address(stacks, FRAME_KERNEL, tail->kernel[i], i, 0);
