@@ -215,7 +215,7 @@ END
 		WHERE f.name LIKE '[jit]%' AND (r.address < 0 OR r.address >= 1 << 62)" | tail -n 1 >nameless
 	cat nameless
 	[ "$(cat nameless)" -gt 0 ]
-	holds ".losses | any(.name == \"NAMES_JAVA\" and .count == $(cat nameless))"
+	holds ".losses | any(.name == \"NAMES_REMOTE\" and .count == $(cat nameless))"
 }
 
 @test "system calls of Java programs have Java stacks" {

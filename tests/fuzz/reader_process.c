@@ -164,7 +164,7 @@ static void ask_java(int library, const uint8_t *data, size_t size)
 	for (uint64_t i = 0; i < NAMES_BATCH; i++)
 		request.places[i].place = i % 2 ? hotspot_code(i * 32 + 8, 77)
 						: hotspot_interpreted(i * 32, i);
-	ask_names(READ_JAVA, fds, 2, &request);
+	ask_names(READ_REMOTE, fds, 2, &request);
 	reader_memory_end();
 }
 

@@ -16,21 +16,22 @@
 #include <unistd.h>
 
 #include "../runtimes/cpython/names.h"
-#include "../runtimes/hotspot/names.h"
+#include "../runtimes/name_reader.h"
+#include "../runtimes/runtime.h"
 #include "../symbols/elf_file.h"
 #include "../symbols/unwind_file.h"
 #include "remote_memory.h"
 
 #define ANSWER_NAMES_BYTES (32 << 10) /* per place: the innermost names beyond it are dropped */
 
-/* The last Java virtual machine library that was requested. */
-struct java_library {
+/* The last file requested whose processes have names in their memory. */
+struct remote_library {
 	dev_t device;
 	ino_t inode; /* 0: none */
 	off_t size;
 	struct timespec changed;
-	bool found; /* it is a Java virtual machine */
-	struct hotspot_layout layout;
+	const struct name_reader *reader; /* NULL: none knows it */
+	void *data;                       /* what that read */
 	struct unwind_segment segments[UNWIND_SEGMENTS_MAX];
 	size_t n_segments;
 };
@@ -38,7 +39,7 @@ struct java_library {
 struct names {
 	struct symbols *symbols;
 	struct code_files *code;
-	struct java_library library;
+	struct remote_library library;
 	struct cpython_function function;
 	int file;                  /* of the current request; -1: none */
 	char place[NAME_MAX + 32]; /* made-up name of an unnamed function */
@@ -213,9 +214,23 @@ static int answer_code(struct names *names, const struct names_request *head,
 	return err;
 }
 
-/* Reads the library of a Java virtual machine, unless it is the last one read. Takes over the
- * descriptor. */
-static bool read_library(struct java_library *library, int fd)
+/* Finds what reads the library. */
+static void find_reader(struct remote_library *library, int fd)
+{
+	free(library->data);
+	library->data = NULL;
+	library->reader = NULL;
+	for (uint32_t i = 0; i < RUNTIMES && !library->data; i++) {
+		const struct runtime *runtime = runtime_get(i);
+
+		library->reader = runtime ? runtime->name_reader : NULL;
+		if (library->reader)
+			library->data = library->reader->read(fd);
+	}
+}
+
+/* Reads a library, unless it is the last one read. Takes over the descriptor. */
+static bool read_library(struct remote_library *library, int fd)
 {
 	struct stat st;
 	Elf *elf;
@@ -226,7 +241,7 @@ static bool read_library(struct java_library *library, int fd)
 	    library->size == st.st_size &&
 	    !memcmp(&library->changed, &st.st_ctim, sizeof(st.st_ctim))) {
 		close(fd);
-		return library->found;
+		return library->data;
 	}
 	library->device = st.st_dev;
 	library->inode = st.st_ino;
@@ -236,17 +251,17 @@ static bool read_library(struct java_library *library, int fd)
 	library->n_segments = elf ? elf_code_segments(elf, library->segments, UNWIND_SEGMENTS_MAX)
 				  : 0;
 	elf_end(elf);
-	library->found = hotspot_layout_read(fd, &library->layout);
+	find_reader(library, fd);
 	close(fd);
-	return library->found;
+	return library->data;
 }
 
-static int answer_java(struct names *names, const struct names_request *head,
-		       const struct name_place *places, struct request *request)
+static int answer_remote(struct names *names, const struct names_request *head,
+			 const struct name_place *places, struct request *request)
 {
-	struct java_library *library = &names->library;
-	struct hotspot_vm *vm = NULL;
+	struct remote_library *library = &names->library;
 	struct remote *memory = NULL;
+	void *process = NULL;
 	uint64_t bias;
 	int err;
 
@@ -259,15 +274,16 @@ static int answer_java(struct names *names, const struct names_request *head,
 		return -ENOEXEC;
 	err = remote_open(request->files.fds[0], &memory);
 	if (!err)
-		err = hotspot_vm_open(memory, &library->layout, bias, &vm);
+		err = library->reader->open(memory, library->data, bias, &process);
 	for (uint32_t i = 0; i < head->count && !err; i++) {
 		struct symbol found[SYMBOLS_MAX] = {0};
 
-		put_names(found, hotspot_vm_name(vm, places[i].place, found));
+		put_names(found, library->reader->name(process, places[i].place, found));
 	}
 	if (!err)
 		err = remote_error(memory);
-	hotspot_vm_close(vm);
+	if (process)
+		library->reader->close(process);
 	remote_close(memory);
 	return err;
 }
@@ -305,8 +321,8 @@ int names_answer(struct names *names, struct request *request)
 		goto out;
 	if (request->head.kind == READ_NAMES || request->head.kind == READ_TYPES)
 		err = answer_file(names, &head, places, request);
-	else if (request->head.kind == READ_JAVA)
-		err = answer_java(names, &head, places, request);
+	else if (request->head.kind == READ_REMOTE)
+		err = answer_remote(names, &head, places, request);
 	else if (request->head.kind == READ_BYTECODE)
 		err = answer_bytecode(names, &head, places, request);
 	else

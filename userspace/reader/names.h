@@ -19,7 +19,7 @@
 /*
  * A request is this head, then places. Its descriptors are: READ_NAMES, READ_TYPES: the file;
  * READ_CODE: the perf map, if any, then all jitdump files of the process, always in the same order;
- * READ_JAVA: a socket (remote_memory.h), and libjvm.so; READ_BYTECODE: a file with everything
+ * READ_REMOTE: a socket (remote_memory.h), and the library; READ_BYTECODE: a file with everything
  * reported (record/symbolize/bytecodes.c).
  */
 struct names_request {
@@ -27,7 +27,7 @@ struct names_request {
 	uint32_t count; /* number of places */
 	uint32_t has_map;
 	uint32_t reserved;
-	uint64_t start, offset; /* READ_JAVA: a mapping of the library with code */
+	uint64_t start, offset; /* READ_REMOTE: a mapping of the library with code */
 	uint32_t build_id_size; /* required build-id of the file; 0: any */
 	unsigned char build_id[BUILD_ID_MAX];
 	char base[NAME_MAX + 1]; /* base name of the file; "[vdso]" is the kernel's page */

@@ -36,7 +36,7 @@ enum worker_request_kind {
 	READ_NAMES,     /* places in a file: their names, see names.h */
 	READ_CODE,      /* perf maps or jitdump files and addresses: names */
 	READ_TYPES,     /* numbers of types of a file's runtime: names */
-	READ_JAVA,      /* memory (remote_memory.h) of a Java virtual machine and frames: names */
+	READ_REMOTE,    /* memory (remote_memory.h) of a program and frames: names in it */
 	READ_BYTECODE,  /* interpreted functions as reported: names */
 	READ_STACK,     /* a stack dump: its frames, see reader.h */
 	READ_HEAP,      /* memory of a program: its own heap profile, see reader.h */

@@ -72,7 +72,7 @@ static int answer(struct names *names, struct request *request)
 	case READ_NAMES:
 	case READ_CODE:
 	case READ_TYPES:
-	case READ_JAVA:
+	case READ_REMOTE:
 	case READ_BYTECODE:
 		return names_answer(names, request);
 	case READ_STACK:

@@ -58,6 +58,11 @@ void remote_close(struct remote *memory)
 	free(memory);
 }
 
+void remote_forget(struct remote *memory)
+{
+	memset(memory->pages, 0, sizeof(memory->pages));
+}
+
 int remote_error(const struct remote *memory)
 {
 	return memory->err;

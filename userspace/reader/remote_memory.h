@@ -41,6 +41,9 @@ void remote_close(struct remote *memory); /* NULL is allowed */
  * any. After a missing answer it reads nothing any more. */
 size_t remote_read(struct remote *memory, uint64_t address, void *out, size_t size);
 
+/* Forgets cached pages: what is read next is newer than this call. */
+void remote_forget(struct remote *memory);
+
 /* Did this read all bytes? */
 static inline int remote_read_all(struct remote *memory, uint64_t address, void *out, size_t size)
 {

@@ -19,9 +19,11 @@
 #include "../../bpf/config.h"
 #include "../../bpf/cpython.h"
 #include "../../bpf/events.h"
+#include "../../bpf/pypy.h"
 #include "../../bpf/ruby.h"
 #include "../../bpf/v8.h"
 
+struct name_reader;
 struct runtime_file;
 
 /* Numbers of runtimes are part of events; they are not stored in profiles. */
@@ -203,6 +205,7 @@ struct runtime_facts {
 	struct cpython_layout cpython; /* for the walker, with has_frames */
 	struct v8_layout v8;           /* the same */
 	struct ruby_layout ruby;       /* the same */
+	struct pypy_layout pypy;       /* the same */
 	struct fiber_path fiber;       /* as in bpf/config.h, without `since`; no steps: unknown */
 	uint64_t sampled;
 	/* Addresses of variables: the first site of the runtime's own heap profile, and the mean
@@ -236,11 +239,12 @@ struct runtime {
 	enum gc_pacing pacing;
 	const char *plain; /* types that have no references, separated by blanks; NULL: not known */
 	const char *last_thread; /* that it starts before the program runs; NULL: none */
-	const char *names;       /* how its compiled functions get names, unless stacks show them */
-	bool names_file;         /* these functions are in the program's file */
-	bool keeps_frames;       /* all of its code keeps frame pointers */
-	const char *agent;       /* for --agent: reports samples or their end; NULL: none */
-	bool agent_samples;      /* only it switches on the sampler that places report */
+	const struct name_reader *name_reader; /* NULL: names are not in memory */
+	const char *names;  /* how its compiled functions get names, unless stacks show them */
+	bool names_file;    /* these functions are in the program's file */
+	bool keeps_frames;  /* all of its code keeps frame pointers */
+	const char *agent;  /* for --agent: reports samples or their end; NULL: none */
+	bool agent_samples; /* only it switches on the sampler that places report */
 	const char *copies; /* an option, up to its value, that makes it copy its code; or NULL */
 	bool walks;         /* only for some versions stacks show its functions: see has_frames */
 	const struct runtime_place *places;

@@ -172,6 +172,7 @@ static void fork_process(void *context, struct process *child, uint32_t parent_p
 
 	(void)parent_pid;
 	arrival_forked(&drain->arrival, child);
+	store_meet_fork(drain->parts.store, child);
 	if (drain->parts.control && control_forked(drain->parts.control, child))
 		counters_add_loss(drain->parts.counters, LOSS_MEMORY, 1);
 }

@@ -98,8 +98,15 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 {
 	if (store_is_generated(event, path))
 		frame_names_meet(store->names, event->header.process, event->header.tid);
-	if (event->inode && frame_names_map(store->names, event->header.process, event, path, user))
-		store->losses[LOSS_MEMORY]++;
+	if (event->inode)
+		frame_names_map(store->names, event->header.process, event, path, user);
+}
+
+void store_meet_fork(struct store *store, const struct process *child)
+{
+	const struct remote_process ids = {child->pid, child->proc_pid, child->user};
+
+	frame_names_fork(store->names, child->parent, child->id, &ids);
 }
 
 void store_meet_end(struct store *store, uint64_t process)
@@ -142,8 +149,8 @@ void store_meet_event(struct store *store, const struct event_header *event, siz
 
 	store->arrived_samples += event->code == EVENT_alloc;
 	store->arrived_gc += info && info->stream == STREAM_GC;
-	if (frames && frame_names_frames(store->names, event->process, frames,
-					 ((const struct event_stack *)(event + 1))->n_user))
+	if (frames &&
+	    frame_names_frames(store->names, event->process, (const void *)(event + 1), frames))
 		store->losses[LOSS_MEMORY]++;
 }
 
@@ -415,8 +422,8 @@ uint64_t store_loss(const struct store *store, enum loss reason)
 {
 	if (reason == LOSS_NAMES_FILE)
 		return frame_names_unread(store->names) + files_lost(store->files);
-	if (reason == LOSS_NAMES_JAVA)
-		return frame_names_java(store->names);
+	if (reason == LOSS_NAMES_REMOTE)
+		return frame_names_nameless(store->names);
 	if (reason == LOSS_SHARE)
 		return store->losses[reason] + processes_unnamed(store->processes) +
 		       frame_names_unnamed(store->names);

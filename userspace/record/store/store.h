@@ -69,6 +69,9 @@ void store_meet_mapping(struct store *store, const struct event_mmap *event, con
 void store_meet_event(struct store *store, const struct event_header *event, size_t size);
 void store_meet_end(struct store *store, uint64_t process);
 
+/* A process was forked. */
+void store_meet_fork(struct store *store, const struct process *child);
+
 /* The profile has reached the end of a process. */
 void store_forget(struct store *store, uint64_t process);
 

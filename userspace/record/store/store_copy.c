@@ -155,13 +155,16 @@ const struct event_native *event_frames(const struct event_header *event, size_t
 	const struct event_stack *stack = (const void *)(event + 1);
 	uint64_t head;
 
-	if (!info || !(info->traits & TRAIT_STACK) || size < info->size || !stack->n_user)
+	if (!info || !(info->traits & TRAIT_STACK) || size < info->size ||
+	    !(stack->n_user + stack->n_managed))
 		return NULL;
 	head = info->size + stack->n_kernel * sizeof(uint64_t);
 	for (size_t i = 0; i < info->n_fields; i++)
 		if (info->fields[i].how == CONVERT_TEXT)
 			head += (event_number(event, &info->fields[i]) + 7) & ~UINT64_C(7);
-	return head + stack->n_user * sizeof(struct event_native) <= size
+	return head + stack->n_user * sizeof(struct event_native) +
+				       stack->n_managed * sizeof(struct event_managed) <=
+			       size
 		       ? (const void *)((const char *)event + head)
 		       : NULL;
 }

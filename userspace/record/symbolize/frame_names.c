@@ -39,8 +39,8 @@ struct frame_names {
 	struct code_owners *owners;    /* processes that generate code */
 	struct buffer generated;       /* struct symbol_frame[] without a name so far */
 	struct quota waiting;          /* of these */
-	struct java_names *java;
-	struct buffer java_frames; /* the same for Java frames */
+	struct remote_names *remote;
+	struct buffer remote_frames; /* the same for names in memory */
 	struct bytecodes *bytecodes;
 	uint64_t last;     /* last frame requested */
 	uint64_t asked;    /* when the generated ones were requested */
@@ -49,7 +49,7 @@ struct frame_names {
 	uint64_t highest;  /* highest frame visited in this call */
 	uint64_t lost;     /* number of modules whose file was not found */
 	uint64_t unnamed;  /* frames of generated code beyond GENERATED_MAX */
-	uint64_t nameless; /* Java frames that have none, and will have none */
+	uint64_t nameless; /* frames that have none in memory, and will have none */
 	int err;
 };
 
@@ -64,7 +64,7 @@ int frame_names_create(struct profile_writer *writer, struct files *files, struc
 	names->waiting.most = GENERATED_MAX;
 	names->noted = map_create(sizeof(uint64_t));
 	if (!names->noted || code_owners_create(files_opener(files), &names->owners) ||
-	    java_names_create(files, &names->java) || bytecodes_create(&names->bytecodes)) {
+	    remote_names_create(files, &names->remote) || bytecodes_create(&names->bytecodes)) {
 		frame_names_free(names);
 		return -ENOMEM;
 	}
@@ -82,13 +82,13 @@ void frame_names_free(struct frame_names *names)
 	if (!names)
 		return;
 	code_owners_free(names->owners);
-	java_names_free(names->java);
+	remote_names_free(names->remote);
 	bytecodes_free(names->bytecodes);
 	symbolizer_free(names->symbolizer);
 	map_free(names->noted);
 	buffer_free(&names->generated);
 	quota_free(&names->waiting);
-	buffer_free(&names->java_frames);
+	buffer_free(&names->remote_frames);
 	free(names);
 }
 
@@ -152,8 +152,8 @@ static int write_names(void *context, const struct symbol_frame *frame,
 
 	if (frame->space == SYMBOL_TYPE)
 		return n ? write_type(names, frame, symbols) : 0;
-	if (frame->space == SYMBOL_JAVA)
-		return java_names_answer(names->java, frame, symbols, n);
+	if (frame->space == SYMBOL_REMOTE)
+		return remote_names_answer(names->remote, frame, symbols, n);
 	if (!n && frame->space == SYMBOL_GENERATED)
 		return keep_generated(names, frame);
 	return write_symbols(names, frame->frame, symbols, n);
@@ -259,17 +259,26 @@ static struct mapped_frames *frames_of(struct frame_names *names, struct map *al
 	return mapped;
 }
 
-/* --- Java ----------------------------------------------------------------------------------- */
+/* --- names in memory ------------------------------------------------------------------------ */
 
-int frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
-		    const char *path, uint32_t user)
+void frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
+		     const char *path, uint32_t user)
 {
-	return java_names_is_library(path) ? java_names_map(names->java, process, event, user) : 0;
+	const struct name_reader *reader = remote_names_reader(path);
+
+	if (reader)
+		remote_names_map(names->remote, process, event, reader, user);
+}
+
+void frame_names_fork(struct frame_names *names, uint64_t parent, uint64_t child,
+		      const struct remote_process *ids)
+{
+	remote_names_fork(names->remote, parent, child, ids);
 }
 
 void frame_names_end(struct frame_names *names, uint64_t process)
 {
-	java_names_end(names->java, names->symbolizer, process);
+	remote_names_end(names->remote, names->symbolizer, process);
 }
 
 void frame_names_forget(struct frame_names *names, uint64_t process)
@@ -278,31 +287,48 @@ void frame_names_forget(struct frame_names *names, uint64_t process)
 		symbolizer_end(names->symbolizer, SYMBOL_GENERATED, process);
 }
 
-int frame_names_frames(struct frame_names *names, uint64_t process,
-		       const struct event_native *frames, size_t n)
+/* As the frames will be stored: see add_address() and add_managed() in store/stacks.c. */
+int frame_names_frames(struct frame_names *names, uint64_t process, const struct event_stack *stack,
+		       const struct event_native *frames)
 {
-	return java_names_meet(names->java, process, frames, n);
+	const struct event_managed *managed = (const void *)(frames + stack->n_user);
+	int err = 0;
+
+	for (size_t i = 0; i < stack->n_user && !err; i++) {
+		uint64_t ip = frames[i].ip;
+
+		if (frame_place_is_remote(ip))
+			err = remote_names_meet(names->remote, process,
+						ip >= HOTSPOT_INTERPRETED || !i ? ip : ip - 1);
+	}
+	for (size_t i = 0; i < stack->n_managed && !err; i++) {
+		uint64_t place = (uint64_t)managed[i].code << 32 | managed[i].pc;
+
+		if (managed[i].address & MANAGED_PLACE && frame_place_is_remote(place))
+			err = remote_names_meet(names->remote, process, place);
+	}
+	return err;
 }
 
-/* Writes the names of Java frames that have arrived; other frames keep waiting. */
-static int write_java(struct frame_names *names)
+/* Writes the names from memory that have arrived; other frames keep waiting. */
+static int write_remote(struct frame_names *names)
 {
-	struct symbol_frame *frames = (void *)names->java_frames.data;
-	size_t kept = 0, all = names->java_frames.size / sizeof(*frames), n;
+	struct symbol_frame *frames = (void *)names->remote_frames.data;
+	size_t kept = 0, all = names->remote_frames.size / sizeof(*frames), n;
 	const struct symbol *symbols;
 	int err = 0;
 
 	for (size_t i = 0; i < all && !err; i++) {
-		enum java_state state = java_names_find(names->java, frames[i].owner,
-							frames[i].place, &symbols, &n);
+		enum remote_state state = remote_names_find(names->remote, frames[i].owner,
+							    frames[i].place, &symbols, &n);
 
-		if (state == JAVA_WAITS)
+		if (state == REMOTE_WAITS)
 			frames[kept++] = frames[i];
-		names->nameless += state == JAVA_UNKNOWN || (state == JAVA_NAMED && !n);
-		if (state == JAVA_NAMED)
+		names->nameless += state == REMOTE_UNKNOWN || (state == REMOTE_NAMED && !n);
+		if (state == REMOTE_NAMED)
 			err = write_symbols(names, frames[i].frame, symbols, n);
 	}
-	names->java_frames.size = kept * sizeof(*frames);
+	names->remote_frames.size = kept * sizeof(*frames);
 	return err;
 }
 
@@ -406,10 +432,10 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 	if (file && file->process) {
 		frame->space = SYMBOL_GENERATED;
 		frame->owner = file->process;
+		if (frame_place_is_remote(frame->place))
+			return buffer_append(&names->remote_frames, frame, sizeof(*frame));
 		if (frame_place_is_bytecode(frame->place))
 			return ask_bytecode(names, frame);
-		if (hotspot_is_frame(frame->place))
-			return buffer_append(&names->java_frames, frame, sizeof(*frame));
 		return wait_generated(names, frame);
 	}
 	/* Another file has its path now: no name is better than a wrong one. */
@@ -472,7 +498,7 @@ static int ask_all(struct frame_names *names, bool last)
 	names->err = 0;
 	profile_writer_each_frame(names->writer, visit_frame, names);
 	names->last = names->highest;
-	err = names->err ? names->err : write_java(names);
+	err = names->err ? names->err : write_remote(names);
 	return err || (!last && !readers_rested(names)) ? err : ask_generated(names);
 }
 
@@ -485,7 +511,7 @@ int frame_names_write(struct frame_names *names)
 
 int frame_names_turn(struct frame_names *names)
 {
-	int err = names->symbolizer ? java_names_ask(names->java, names->symbolizer) : 0;
+	int err = names->symbolizer ? remote_names_ask(names->remote, names->symbolizer, false) : 0;
 
 	return !err && names->symbolizer ? symbolizer_turn(names->symbolizer) : err;
 }
@@ -499,9 +525,10 @@ int frame_names_finish(struct frame_names *names, uint64_t ns)
 	err = ask_all(names, true);
 	opener_settle(opener_of(names), ns);
 	err = err ? err : names->err;
+	err = err ? err : remote_names_ask(names->remote, names->symbolizer, true);
 	err = err ? err : symbolizer_finish(names->symbolizer, ns);
-	err = err ? err : write_java(names);
-	names->nameless += names->java_frames.size / sizeof(struct symbol_frame);
+	err = err ? err : write_remote(names);
+	names->nameless += names->remote_frames.size / sizeof(struct symbol_frame);
 	return err;
 }
 
@@ -515,7 +542,7 @@ uint64_t frame_names_unread(const struct frame_names *names)
 	return names->lost + (names->symbolizer ? symbolizer_unread(names->symbolizer) : 0);
 }
 
-uint64_t frame_names_java(const struct frame_names *names)
+uint64_t frame_names_nameless(const struct frame_names *names)
 {
 	return names->nameless;
 }

@@ -39,17 +39,25 @@ int frame_names_dump(struct frame_names *names, uint64_t process, const struct m
 int frame_names_type(struct frame_names *names, uint64_t process, uint64_t number, uint64_t module,
 		     uint64_t place);
 
-/* A mapping of a process of this user, and the process's end: for Java virtual machines. */
-int frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
-		    const char *path, uint32_t user);
+/* A mapping of a process of this user, a fork, and the process's end: for names in memory. */
+struct remote_process {
+	uint32_t pid, proc_pid; /* proc_pid: in this /proc */
+	uint32_t user;
+};
+
+void frame_names_map(struct frame_names *names, uint64_t process, const struct event_mmap *event,
+		     const char *path, uint32_t user);
+void frame_names_fork(struct frame_names *names, uint64_t parent, uint64_t child,
+		      const struct remote_process *ids);
 void frame_names_end(struct frame_names *names, uint64_t process);
 
 /* The names of a process that ended a while ago were requested: its code gets no others. */
 void frame_names_forget(struct frame_names *names, uint64_t process);
 
-/* Frames that left a ring: requests names of Java frames at once. */
-int frame_names_frames(struct frame_names *names, uint64_t process,
-		       const struct event_native *frames, size_t n);
+/* The native frames of a stack that left a ring, and the managed ones behind them: requests names
+ * in the memory of their process at once. */
+int frame_names_frames(struct frame_names *names, uint64_t process, const struct event_stack *stack,
+		       const struct event_native *frames);
 
 /* A report of an interpreted function; errors as bytecodes_add(). */
 int frame_names_bytecode(struct frame_names *names, const struct event_bytecode *event, size_t size,
@@ -70,8 +78,8 @@ bool frame_names_are_written(const struct frame_names *names);
 /* Number of files with frames that could not be opened or read. */
 uint64_t frame_names_unread(const struct frame_names *names);
 
-/* Number of Java frames that stay without a name. */
-uint64_t frame_names_java(const struct frame_names *names);
+/* Number of frames whose name was not found in memory, and that stay without one. */
+uint64_t frame_names_nameless(const struct frame_names *names);
 
 /* Number of frames of generated code that wait no longer, because there were too many. */
 uint64_t frame_names_unnamed(const struct frame_names *names);

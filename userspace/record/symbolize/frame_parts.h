@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame_parts.h: private to frame_names.c: interpreted, generated and Java code. */
+/* frame_parts.h: private to frame_names.c: interpreted and generated code, and names in memory. */
 #ifndef GCPROF_FRAME_PARTS_H
 #define GCPROF_FRAME_PARTS_H
 
@@ -50,41 +50,49 @@ const struct code_owner *code_owners_get(const struct code_owners *owners, uint6
 bool code_owners_forget(struct code_owners *owners, uint64_t process);
 
 /*
- * Names of Java frames. Classes and compiled code are unloaded, and all of them end with their
- * process. Names are therefore requested when a frame leaves its ring, long before it is stored.
+ * Names that are in the memory of the process (frame_place_is_remote()). Functions are unloaded,
+ * and all end with their process. Names are therefore requested when a frame leaves its ring, long
+ * before it is stored.
  */
 
-struct java_names;
+struct name_reader;
+struct remote_process;
+struct remote_names;
 
 /* Both are borrowed, from their first use on. -ENOMEM. */
-int java_names_create(struct files *files, struct java_names **out);
-void java_names_free(struct java_names *java); /* NULL is allowed */
+int remote_names_create(struct files *files, struct remote_names **out);
+void remote_names_free(struct remote_names *remote); /* NULL is allowed */
 
-/* Is this the path of a Java virtual machine's library? Its contents are checked later. */
-bool java_names_is_library(const char *path);
+/* What reads the names of processes with a library of this path, whose contents are checked later;
+ * NULL: nothing. */
+const struct name_reader *remote_names_reader(const char *path);
 
-/* A process of this user mapped such a library as code. -ENOMEM. */
-int java_names_map(struct java_names *java, uint64_t process, const struct event_mmap *event,
-		   uint32_t user);
+/* A process of this user mapped such a library as code. */
+void remote_names_map(struct remote_names *remote, uint64_t process, const struct event_mmap *event,
+		      const struct name_reader *reader, uint32_t user);
+
+/* A process was forked. */
+void remote_names_fork(struct remote_names *remote, uint64_t parent, uint64_t child,
+		       const struct remote_process *ids);
 
 /* A process ended: its frames can no longer be named. */
-void java_names_end(struct java_names *java, struct symbolizer *symbolizer, uint64_t process);
+void remote_names_end(struct remote_names *remote, struct symbolizer *symbolizer, uint64_t process);
 
-/* Records the Java frames of a stack for java_names_ask(). -ENOMEM. */
-int java_names_meet(struct java_names *java, uint64_t process, const struct event_native *frames,
-		    size_t n);
+/* Records a frame for remote_names_ask(). -ENOMEM. */
+int remote_names_meet(struct remote_names *remote, uint64_t process, uint64_t place);
 
-/* Requests the names of recorded frames, as far as that is possible by now. */
-int java_names_ask(struct java_names *java, struct symbolizer *symbolizer);
+/* Requests the names of recorded frames, as far as that is possible by now, and not too often;
+ * `last`: as far as it is possible. */
+int remote_names_ask(struct remote_names *remote, struct symbolizer *symbolizer, bool last);
 
 /* Keeps the answer for a frame. -ENOMEM. */
-int java_names_answer(struct java_names *java, const struct symbol_frame *frame,
-		      const struct symbol *symbols, size_t n);
+int remote_names_answer(struct remote_names *remote, const struct symbol_frame *frame,
+			const struct symbol *symbols, size_t n);
 
-enum java_state { JAVA_UNKNOWN, JAVA_WAITS, JAVA_NAMED };
+enum remote_state { REMOTE_UNKNOWN, REMOTE_WAITS, REMOTE_NAMED };
 
-/* The state of a frame. Names stay valid until java_names_free(). */
-enum java_state java_names_find(const struct java_names *java, uint64_t process, uint64_t place,
-				const struct symbol **symbols, size_t *n);
+/* The state of a frame. Names stay valid until remote_names_free(). */
+enum remote_state remote_names_find(const struct remote_names *remote, uint64_t process,
+				    uint64_t place, const struct symbol **symbols, size_t *n);
 
 #endif

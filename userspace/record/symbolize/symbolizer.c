@@ -34,12 +34,12 @@ struct subject {
 	char *path;
 	unsigned char build_id[BUILD_ID_MAX];
 	size_t build_id_size;
-	uid_t user;       /* for the memory of a Java virtual machine */
+	uid_t user;       /* for names in memory */
 	int fd, debug_fd; /* -1: none */
-	int map_fd;       /* of a Java virtual machine: the socket of its memory */
+	int map_fd;       /* or the socket of the memory */
 	uint32_t pid;     /* pid of that process */
 	uint64_t start, offset;
-	bool stays; /* its process has dumps, or is a Java virtual machine, and still runs */
+	bool stays; /* its process has dumps, or names in its memory, and still runs */
 	int dumps[NAMES_DUMPS_MAX];
 	size_t n_dumps;
 	struct buffer frames; /* struct symbol_frame[] */
@@ -55,7 +55,7 @@ struct lane {
 	uint64_t began;          /* that time, ns */
 };
 
-enum { LANE_FILES, LANE_JAVA, LANE_BYTECODE, LANES };
+enum { LANE_FILES, LANE_REMOTE, LANE_BYTECODE, LANES };
 
 struct symbolizer {
 	struct opener *opener;
@@ -118,7 +118,7 @@ static struct subject *symbolizer_get(struct symbolizer *symbolizer, uint64_t sp
 	return subject;
 }
 
-/* Nothing waits: only jitdump files and the memory of Java virtual machines are worth keeping. */
+/* Nothing waits: only jitdump files and memory are worth keeping. */
 static void symbolizer_drop(struct symbolizer *symbolizer, struct subject *subject)
 {
 	if (subject->stays) {
@@ -135,7 +135,7 @@ static void symbolizer_drop(struct symbolizer *symbolizer, struct subject *subje
 static struct lane *lane_of(struct symbolizer *symbolizer, const struct subject *subject)
 {
 	static const int lanes[SYMBOL_SPACES] = {
-		[SYMBOL_JAVA] = LANE_JAVA, [SYMBOL_BYTECODE] = LANE_BYTECODE};
+		[SYMBOL_REMOTE] = LANE_REMOTE, [SYMBOL_BYTECODE] = LANE_BYTECODE};
 
 	return &symbolizer->lanes[lanes[subject->key.space]];
 }
@@ -269,22 +269,22 @@ int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, uint32_
 	return 0;
 }
 
-int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java)
+int symbolizer_add_remote(struct symbolizer *symbolizer, const struct symbol_remote *remote)
 {
-	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_JAVA, java->process);
+	struct subject *subject = symbolizer_get(symbolizer, SYMBOL_REMOTE, remote->process);
 
 	if (!subject) {
-		close(java->memory);
-		close(java->library);
+		close(remote->memory);
+		close(remote->library);
 		return -ENOMEM;
 	}
 	close_all(subject);
-	subject->map_fd = java->memory;
-	subject->fd = java->library;
-	subject->user = java->user;
-	subject->pid = java->pid;
-	subject->start = java->start;
-	subject->offset = java->offset;
+	subject->map_fd = remote->memory;
+	subject->fd = remote->library;
+	subject->user = remote->user;
+	subject->pid = remote->pid;
+	subject->start = remote->start;
+	subject->offset = remote->offset;
 	subject->stays = true;
 	return 0;
 }
@@ -313,7 +313,7 @@ static size_t collect_fds(const struct lane *lane, int fds[WORKER_FDS_MAX])
 	if (subject->map_fd >= 0)
 		fds[n++] = subject->map_fd;
 	if (subject->fd >= 0 &&
-	    (subject->key.space == SYMBOL_JAVA || subject->key.space == SYMBOL_BYTECODE))
+	    (subject->key.space == SYMBOL_REMOTE || subject->key.space == SYMBOL_BYTECODE))
 		fds[n++] = subject->fd;
 	for (size_t i = 0; i < subject->n_dumps; i++)
 		fds[n++] = subject->dumps[i];
@@ -322,8 +322,8 @@ static size_t collect_fds(const struct lane *lane, int fds[WORKER_FDS_MAX])
 
 static int send_request(struct lane *lane)
 {
-	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_CODE, READ_TYPES, READ_JAVA,
-						      READ_BYTECODE};
+	static const uint32_t kinds[SYMBOL_SPACES] = {READ_NAMES, READ_CODE, READ_TYPES,
+						      READ_REMOTE, READ_BYTECODE};
 	const struct subject *subject = lane->current;
 	const struct symbol_frame *frames = (const void *)subject->frames.data;
 	const struct names_file file = {subject->key.owner,     subject->path, subject->build_id,
@@ -347,11 +347,11 @@ static int send_request(struct lane *lane)
 	message.head.start = subject->start;
 	message.head.offset = subject->offset;
 	/* The request was cancelled. */
-	if (subject->key.space == SYMBOL_JAVA && subject->map_fd < 0)
+	if (subject->key.space == SYMBOL_REMOTE && subject->map_fd < 0)
 		return -ESRCH;
 	for (size_t i = 0; i < lane->asked; i++)
 		message.places[i] = (struct name_place){frames[i].place, frames[i].time};
-	if (subject->key.space == SYMBOL_JAVA)
+	if (subject->key.space == SYMBOL_REMOTE)
 		worker_serve(lane->worker, subject->user);
 	return names_start(lane->worker, &order, &message);
 }
@@ -382,10 +382,10 @@ static void note_failure(struct symbolizer *symbolizer, const struct subject *su
 	symbolizer->n_unread += map_note(symbolizer->bad, &subject->key.owner, SYMBOL_FILES_NOTED);
 }
 
-/* A Java virtual machine whose memory will not answer later either. */
+/* The memory will not answer later either. */
 static void give_up(struct subject *subject)
 {
-	log_warning("process %" PRIu32 ": its Java frames have no names from now on: its memory "
+	log_warning("process %" PRIu32 ": its functions have no names from now on: its memory "
 		    "does not answer",
 		    subject->pid);
 	close_all(subject);

@@ -22,7 +22,7 @@ enum symbol_space {
 	SYMBOL_FILE,
 	SYMBOL_GENERATED,
 	SYMBOL_TYPE,
-	SYMBOL_JAVA,
+	SYMBOL_REMOTE,
 	SYMBOL_BYTECODE,
 	SYMBOL_SPACES
 };
@@ -32,8 +32,9 @@ struct symbol_frame {
 	uint64_t process; /* of a type only */
 	uint64_t space;   /* enum symbol_space */
 	uint64_t owner;   /* module; of generated code: its process */
-	/* Offset in the file, address, or number of a type in its file; of Java frames as in
-	 * bpf/hotspot.h; of bytecode the offset of its function in the file of all reports. */
+	/* Offset in the file, address, or number of a type in its file; of frames with names in
+	 * memory as in bpf/frame_place.h; of bytecode the offset of its function in the file of all
+	 * reports. */
 	uint64_t place;
 	/* Time of the frame, CLOCK_MONOTONIC ns, since addresses are reused; of bytecode the
 	 * instruction. */
@@ -76,18 +77,18 @@ int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd);
 /* A jitdump file of a process of `user`; ignored if that user has too many. Takes over `fd`. */
 int symbolizer_add_dump(struct symbolizer *symbolizer, uint64_t process, uint32_t user, int fd);
 
-/* A Java virtual machine, whose frames may be requested from now on (SYMBOL_JAVA). */
-struct symbol_java {
+/* A process with names in its memory, whose frames may be requested from now on (SYMBOL_REMOTE). */
+struct symbol_remote {
 	uint64_t process;
 	uint32_t pid;           /* for messages */
-	int memory, library;    /* the socket of its memory, and libjvm.so; taken over */
+	int memory, library;    /* the socket of its memory, and the library; taken over */
 	uid_t user;             /* who started it */
 	uint64_t start, offset; /* of a mapping of the library's code */
 };
 
-int symbolizer_add_java(struct symbolizer *symbolizer, const struct symbol_java *java);
+int symbolizer_add_remote(struct symbolizer *symbolizer, const struct symbol_remote *remote);
 
-/* A process with dumps or Java frames has ended: drops what is kept for later frames. */
+/* A process with dumps or names in its memory has ended: drops what is kept for later frames. */
 void symbolizer_end(struct symbolizer *symbolizer, enum symbol_space space, uint64_t process);
 
 /* CPU time that readers took for frames of a space, ns. */

@@ -14,6 +14,7 @@
 #include "../../../gc/provider/probe_args.h"
 #include "../find.h"
 #include "outcomes.h"
+#include "names.h"
 #include "tables.h"
 #include "../code.h"
 #include "../../reader/notes.h"
@@ -534,6 +535,7 @@ static enum runtime_area area(const char *name)
 const struct runtime runtime_hotspot = {
 	.id = RUNTIME_HOTSPOT,
 	.name = "hotspot",
+	.name_reader = &hotspot_name_reader,
 	.library = "../lib/server/libjvm.so",
 	.collector = "AbstractGangWorker::run GangWorker::run WorkerThread::run "
 		     "GCTaskThread::run ConcurrentGCThread::run "

@@ -398,3 +398,42 @@ size_t hotspot_vm_name(struct hotspot_vm *vm, uint64_t place, struct symbol out[
 		return name_compiled(vm, address, out);
 	return name_stub(vm, out);
 }
+
+/* --- for the reader ------------------------------------------------------------------------- */
+
+static void *reader_read(int fd)
+{
+	struct hotspot_layout *layout = malloc(sizeof(*layout));
+
+	if (layout && hotspot_layout_read(fd, layout))
+		return layout;
+	free(layout);
+	return NULL;
+}
+
+static int reader_open(struct remote *memory, void *file, uint64_t bias, void **out)
+{
+	struct hotspot_vm *vm = NULL;
+	int err = hotspot_vm_open(memory, file, bias, &vm);
+
+	*out = vm;
+	return err;
+}
+
+static size_t reader_name(void *process, uint64_t place, struct symbol out[SYMBOLS_MAX])
+{
+	return hotspot_vm_name(process, place, out);
+}
+
+static void reader_close(void *process)
+{
+	hotspot_vm_close(process);
+}
+
+const struct name_reader hotspot_name_reader = {
+	.library = "libjvm.so",
+	.read = reader_read,
+	.open = reader_open,
+	.name = reader_name,
+	.close = reader_close,
+};

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #include "tables.h"
+#include "../name_reader.h"
 #include "../../symbols/symbol.h"
+
+extern const struct name_reader hotspot_name_reader;
 
 /* A Java virtual machine. Not thread-safe. */
 struct hotspot_vm;

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* remote_names.c: requests names that are in the memory of processes as soon as they are met, and
+ * keeps them. */
+#include "frame_names.h"
+#include "frame_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../../bpf/frame_place.h"
+#include "../../util/buffer.h"
+#include "../../util/map.h"
+#include "../../util/path_base.h"
+#include "../../util/quota.h"
+#include "../machine/clock.h"
+#include "../../runtimes/name_reader.h"
+#include "../../runtimes/runtime.h"
+
+#define PROCESSES_MAX 256                /* whose memory is kept open */
+#define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are requested */
+#define KNOWN_BYTES   ((size_t)256)      /* upper bound for the average size of a frame's names */
+
+/* A process whose functions have their names in its memory. */
+struct machine {
+	struct remote_names *remote;
+	uint64_t process;
+	uint32_t owner; /* user for whom it counts */
+	int memory;     /* socket; -1: not opened, or handed over */
+	uid_t user;     /* who started it */
+	bool is_opening;
+	bool is_opened; /* opening `memory` was tried */
+	bool is_asked;  /* the symbolizer has it */
+	const struct name_reader *reader;
+	uint32_t requests;
+	uint64_t asked,
+		spent; /* time of the last request, and what readers had taken until then, ns */
+	struct event_mmap mapping;
+	struct buffer frames; /* struct symbol_frame[] to be requested */
+};
+
+/* The names of a frame. */
+struct known {
+	size_t n;
+	struct symbol symbols[];
+};
+
+struct remote_names {
+	struct files *files;
+	struct map *machines; /* process to struct machine * */
+	struct map *known;    /* process and place to struct known *; 0: requested */
+	struct quota room;    /* of machines */
+	struct quota bytes;
+	bool ended; /* a process ended since `known` was last cleaned up */
+};
+
+int remote_names_create(struct files *files, struct remote_names **out)
+{
+	struct remote_names *remote = calloc(1, sizeof(*remote));
+
+	if (!remote)
+		return -ENOMEM;
+	remote->files = files;
+	remote->room.most = PROCESSES_MAX;
+	remote->bytes.most = NAMES_MAX;
+	remote->machines = map_create(sizeof(uint64_t));
+	remote->known = map_create(2 * sizeof(uint64_t));
+	if (!remote->machines || !remote->known) {
+		remote_names_free(remote);
+		return -ENOMEM;
+	}
+	*out = remote;
+	return 0;
+}
+
+static void machine_free(void *value)
+{
+	struct machine *machine = value;
+
+	opener_cancel(files_opener(machine->remote->files), machine);
+	if (machine->memory >= 0)
+		close(machine->memory);
+	buffer_free(&machine->frames);
+	free(machine);
+}
+
+void remote_names_free(struct remote_names *remote)
+{
+	if (!remote)
+		return;
+	map_free_all(remote->machines, machine_free);
+	map_free_all(remote->known, free);
+	quota_free(&remote->room);
+	quota_free(&remote->bytes);
+	free(remote);
+}
+
+const struct name_reader *remote_names_reader(const char *path)
+{
+	const char *base = path_base(path);
+
+	for (uint32_t i = 0; i < RUNTIMES; i++) {
+		const struct runtime *runtime = runtime_get(i);
+		const struct name_reader *reader = runtime ? runtime->name_reader : NULL;
+
+		if (reader && !strncmp(base, reader->library, strlen(reader->library)))
+			return reader;
+	}
+	return NULL;
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+static struct machine *find(const struct remote_names *remote, uint64_t process)
+{
+	const uint64_t *slot = map_get(remote->machines, &process);
+
+	return slot ? (struct machine *)(uintptr_t)*slot : NULL;
+}
+
+static void remote_names_forget(struct remote_names *remote, uint64_t process)
+{
+	struct machine *machine = find(remote, process);
+
+	if (!machine)
+		return;
+	map_remove(remote->machines, &process);
+	quota_return(&remote->room, machine->owner, 1);
+	machine_free(machine);
+	remote->ended = true;
+}
+
+static void space_opened(void *context, const struct opener_result *result)
+{
+	struct machine *machine = context;
+
+	machine->memory = result->fd;
+	machine->user = result->file.uid;
+	machine->is_opened = true;
+}
+
+static void open_memory(struct machine *machine)
+{
+	const struct event_mmap *event = &machine->mapping;
+	const struct opener_space space = {.pid = event->header.tid,
+					   .mapping = opener_mapping_of(event)};
+
+	machine->is_opening = true;
+	(void)opener_space(files_opener(machine->remote->files), &space, space_opened, machine);
+}
+
+/* NULL: no memory, or too many processes of that user. */
+static struct machine *add(struct remote_names *remote, uint64_t process,
+			   const struct event_mmap *event, uint32_t user)
+{
+	struct machine *machine;
+	uint64_t *slot;
+
+	if (!quota_take(&remote->room, user, 1))
+		return NULL;
+	machine = calloc(1, sizeof(*machine));
+	slot = machine ? map_put(remote->machines, &process, NULL) : NULL;
+	if (!slot) {
+		quota_return(&remote->room, user, 1);
+		free(machine);
+		return NULL;
+	}
+	*slot = (uintptr_t)machine;
+	machine->remote = remote;
+	machine->owner = user;
+	machine->process = process;
+	machine->memory = -1;
+	machine->mapping = *event;
+	return machine;
+}
+
+void remote_names_map(struct remote_names *remote, uint64_t process, const struct event_mmap *event,
+		      const struct name_reader *reader, uint32_t user)
+{
+	struct machine *machine;
+
+	/* The mapping belongs to a program that the process executed later. */
+	remote_names_forget(remote, process);
+	machine = add(remote, process, event, user);
+	if (!machine)
+		return;
+	machine->reader = reader;
+	open_memory(machine);
+}
+
+void remote_names_fork(struct remote_names *remote, uint64_t parent, uint64_t child,
+		       const struct remote_process *ids)
+{
+	const struct machine *of = find(remote, parent);
+	struct event_mmap event;
+	struct machine *machine;
+
+	if (!of || find(remote, child))
+		return;
+	event = of->mapping;
+	event.header.pid = ids->pid;
+	event.header.tid = ids->proc_pid;
+	machine = add(remote, child, &event, ids->user);
+	if (machine)
+		machine->reader = of->reader;
+}
+
+void remote_names_end(struct remote_names *remote, struct symbolizer *symbolizer, uint64_t process)
+{
+	remote_names_forget(remote, process);
+	if (symbolizer)
+		symbolizer_end(symbolizer, SYMBOL_REMOTE, process);
+}
+
+/* A map_keep: drops the names of ended processes. */
+static bool is_kept(void *context, const void *key, uint64_t *value)
+{
+	struct remote_names *remote = context;
+	const struct machine *machine;
+	uint64_t process;
+
+	memcpy(&process, key, sizeof(process));
+	machine = find(remote, process);
+	if (machine && !quota_add(&remote->bytes, machine->owner, KNOWN_BYTES))
+		return true;
+	free((void *)(uintptr_t)*value);
+	return false;
+}
+
+/* Is there room for more names of this user's programs? */
+static bool has_room(struct remote_names *remote, uint32_t user)
+{
+	if (!quota_allow(&remote->bytes, user, KNOWN_BYTES) && remote->ended) {
+		remote->ended = false;
+		quota_clear(&remote->bytes);
+		map_filter(remote->known, is_kept, remote);
+	}
+	return quota_allow(&remote->bytes, user, KNOWN_BYTES);
+}
+
+/* --- frames --------------------------------------------------------------------------------- */
+
+int remote_names_meet(struct remote_names *remote, uint64_t process, uint64_t place)
+{
+	struct machine *machine = find(remote, process);
+	struct symbol_frame frame = {.space = SYMBOL_REMOTE, .owner = process, .place = place};
+	const uint64_t key[2] = {process, place};
+	bool added = false;
+
+	if (!machine || !has_room(remote, machine->owner))
+		return 0;
+	frame.user = machine->owner;
+	if (!map_put(remote->known, key, &added) ||
+	    (added && buffer_append(&machine->frames, &frame, sizeof(frame))))
+		return -ENOMEM;
+	if (added)
+		(void)quota_add(&remote->bytes, machine->owner, KNOWN_BYTES);
+	/* Most forked processes soon execute another program. */
+	if (!machine->is_opening)
+		open_memory(machine);
+	return 0;
+}
+
+/* Hands the process over to the symbolizer, once everything is there; false: not yet. */
+static bool hand_over(struct machine *machine, struct symbolizer *symbolizer, int *err)
+{
+	const struct event_mmap *mapping = &machine->mapping;
+	const struct file *file =
+		files_find(machine->remote->files, mapping->major, mapping->minor, mapping->inode);
+	struct symbol_remote space = {.process = machine->process,
+				      .pid = machine->mapping.header.pid,
+				      .memory = machine->memory,
+				      .user = machine->user,
+				      .start = mapping->address,
+				      .offset = mapping->offset};
+
+	if (machine->is_asked)
+		return true;
+	if (!machine->is_opened || !file || file->fd < 0)
+		return false;
+	space.library = dup(file->fd);
+	machine->memory = -1;
+	machine->is_asked = true;
+	*err = symbolizer_add_remote(symbolizer, &space);
+	return true;
+}
+
+/* Did readers rest long enough since the last request? The first ones find the most, and follow
+ * soon.
+ */
+static bool may_ask(const struct machine *machine, const struct symbolizer *symbolizer)
+{
+	uint64_t rests = machine->requests < machine->reader->rests ? machine->requests
+								    : machine->reader->rests;
+
+	return clock_now() - machine->asked >=
+	       rests * (symbolizer_spent(symbolizer, SYMBOL_REMOTE) - machine->spent);
+}
+
+static int ask(struct machine *machine, struct symbolizer *symbolizer)
+{
+	const struct symbol_frame *frames = (const void *)machine->frames.data;
+	int err = 0;
+
+	if (!machine->frames.size || !hand_over(machine, symbolizer, &err))
+		return 0;
+	machine->requests++;
+	machine->asked = clock_now();
+	machine->spent = symbolizer_spent(symbolizer, SYMBOL_REMOTE);
+	for (size_t i = 0; i < machine->frames.size / sizeof(*frames) && !err; i++)
+		err = symbolizer_ask(symbolizer, &frames[i], NULL);
+	buffer_free(&machine->frames);
+	return err;
+}
+
+int remote_names_ask(struct remote_names *remote, struct symbolizer *symbolizer, bool last)
+{
+	size_t cursor = 0;
+	const void *key;
+	uint64_t *value;
+	int err = 0;
+
+	while (!err && map_next(remote->machines, &cursor, &key, &value)) {
+		struct machine *machine = (struct machine *)(uintptr_t)*value;
+
+		if (last || may_ask(machine, symbolizer))
+			err = ask(machine, symbolizer);
+	}
+	return err;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+static size_t text_size(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+static const char *copy_text(char **at, const char *text)
+{
+	const char *copy = *at;
+
+	if (!text)
+		return NULL;
+	memcpy(*at, text, text_size(text));
+	*at += text_size(text);
+	return copy;
+}
+
+/* Shall the frame be asked for once more? Its function may have moved meanwhile. */
+static bool is_tried_again(const struct machine *machine, const struct symbol_frame *frame)
+{
+	return machine && frame->time < machine->reader->retries;
+}
+
+int remote_names_answer(struct remote_names *remote, const struct symbol_frame *frame,
+			const struct symbol *symbols, size_t n)
+{
+	struct machine *machine = n ? NULL : find(remote, frame->owner);
+	struct symbol_frame again = *frame;
+	const uint64_t key[2] = {frame->owner, frame->place};
+	uint64_t *slot = map_get(remote->known, key);
+	size_t size = sizeof(struct known) + n * sizeof(*symbols);
+	struct known *known;
+	char *text;
+
+	again.time++;
+	if (is_tried_again(machine, frame))
+		return buffer_append(&machine->frames, &again, sizeof(again));
+	for (size_t i = 0; i < n; i++)
+		size += text_size(symbols[i].name) + text_size(symbols[i].file);
+	known = slot && !*slot ? malloc(size) : NULL;
+	if (!known)
+		return slot && !*slot ? -ENOMEM : 0;
+	known->n = n;
+	text = (char *)&known->symbols[n];
+	for (size_t i = 0; i < n; i++) {
+		known->symbols[i] = symbols[i];
+		known->symbols[i].name = copy_text(&text, symbols[i].name);
+		known->symbols[i].file = copy_text(&text, symbols[i].file);
+	}
+	*slot = (uintptr_t)known;
+	return 0;
+}
+
+enum remote_state remote_names_find(const struct remote_names *remote, uint64_t process,
+				    uint64_t place, const struct symbol **symbols, size_t *n)
+{
+	const uint64_t key[2] = {process, place};
+	const uint64_t *slot = map_get(remote->known, key);
+	const struct known *known;
+
+	if (!slot || !*slot)
+		return slot ? REMOTE_WAITS : REMOTE_UNKNOWN;
+	known = (const struct known *)(uintptr_t)*slot;
+	*symbols = known->symbols;
+	*n = known->n;
+	return REMOTE_NAMED;
+}
