@@ -366,3 +366,30 @@ TEST(functions_of_an_interpreter_stand_for_its_loop)
 		  "m1:5100 m1:5200 m2:200000000100000a m2:2000000002000014 m1:5300 m1:5400 "
 		  "m2:200000000300001e");
 }
+
+TEST(compiled_code_goes_on_with_what_the_interpreter_entered)
+{
+	/* The loop (700) runs f and enters compiled code (500) by way of call (600); there f, which
+	 * called itself, calls g. Elsewhere that code has another function. */
+	const uint32_t high = FRAME_BYTECODE >> 32, f = 1 << 24, g = 2 << 24;
+	struct stack_input in = {
+		.n_user = 4,
+		.user = {{0x1400, 500}, {0x1301, 600}, {0x1201, 700}, {0x1101, 900}},
+		.n_managed = 4,
+		.managed = {{400 | MANAGED_PLACE | MANAGED_COMPILED, high, g},
+			    {400 | MANAGED_PLACE | MANAGED_COMPILED, high, f},
+			    {400 | MANAGED_PLACE | MANAGED_COMPILED, high, f},
+			    {650 | MANAGED_PLACE, high, f}},
+	};
+
+	begin();
+	send_mmap(1, 0x1000, 0x1000, 0x5000, "/nowhere/prog");
+	send_cpu(1, 100, &in);
+	in.managed[1].pc = in.managed[2].pc = g;
+	send_cpu(1, 100, &in);
+	finish();
+	CHECK_STR(stack_text(nth(RECORD_cpu, 0)->cpu.stack),
+		  "m1:5100 m2:2000000001000000 m2:2000000002000000");
+	CHECK_STR(stack_text(nth(RECORD_cpu, 1)->cpu.stack),
+		  "m1:5100 m2:2000000001000000 m1:5300 m2:2000000002000000");
+}

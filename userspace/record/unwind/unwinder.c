@@ -411,11 +411,14 @@ static void find_interpreters(struct unwinder *unwinder, struct process *process
 		if (!found.ruby.storage && facts->ruby.storage &&
 		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &found.ruby_bias))
 			found.ruby = facts->ruby;
+		if (!found.pypy.storage && facts->pypy.storage &&
+		    facts_locate(&file->facts, all[i].start, all[i].offset, 0, &found.pypy_bias))
+			found.pypy = facts->pypy;
 		if (!found.v8.at[V8_FUNCTION_SHARED])
 			found.v8 = facts->v8;
 	}
-	if (unwinder->interpreters < 0 ||
-	    !(found.cpython.runtime || found.ruby.storage || found.v8.at[V8_FUNCTION_SHARED]))
+	if (unwinder->interpreters < 0 || !(found.cpython.runtime || found.ruby.storage ||
+					    found.pypy.storage || found.v8.at[V8_FUNCTION_SHARED]))
 		return;
 	unwinder->lost +=
 		unwind_maps_put_interpreters(unwinder->interpreters, process->pid, &found) != 0;

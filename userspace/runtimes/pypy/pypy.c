@@ -15,6 +15,8 @@
 
 #include "../../../gc/provider/probe_args.h"
 #include "../code.h"
+#include "layout.h"
+#include "names.h"
 
 enum { HEAP_MINOR = 1, HEAP_STEP = 2 };
 enum { KIND_MINOR, KIND_STEP };
@@ -314,15 +316,21 @@ static unsigned size_register(const struct found *found)
 
 static void pypy_constants(struct runtime_file *file, struct runtime_facts *out)
 {
-	unsigned number = out->number == COLLECTIONS_KNOWN ? size_register(file->own) : N_KEPT;
+	struct found *found = file->own;
+	unsigned number = out->number == COLLECTIONS_KNOWN ? size_register(found) : N_KEPT;
+	const char *missing = NULL;
 
+	out->has_frames = pypy_layout_of(file, &found->left, &out->pypy);
 	if (number < N_KEPT)
 		out->constants[CONSTANT_SIZE] = 1 + (int32_t)number;
-	else
-		snprintf(out->missing, sizeof(out->missing), "%s",
-			 out->number == COLLECTIONS_KNOWN
-				 ? "where it has the size of its heap is unknown"
-				 : "its code differs: where it collects is unknown");
+	if (out->number != COLLECTIONS_KNOWN)
+		missing = "its code differs: where it collects is unknown";
+	else if (number >= N_KEPT)
+		missing = "where it has the size of its heap is unknown";
+	else if (!out->has_frames)
+		missing = "its code differs: where it lists its functions is unknown";
+	if (missing)
+		snprintf(out->missing, sizeof(out->missing), "%s", missing);
 }
 
 /* --- arguments ---------------------------------------------------------------------------- */
@@ -345,14 +353,18 @@ static const char *pypy_kind_name(const struct runtime_facts *facts, uint64_t nu
 	return number == KIND_STEP ? "major step" : "minor";
 }
 
+#define IMPORT ", and gcprof import vmprof reads that"
+
 static const char *pypy_note(const struct runtime_facts *facts)
 {
-	return facts->number == COLLECTIONS_KNOWN
-		       ? "no Python functions on stacks and no allocation samples (pypy3 -m vmprof "
-			 "-o FILE takes both, and gcprof import vmprof reads that)"
-		       : "its functions, collections and allocations are not recorded; it can "
-			 "write them itself (pypy3 -m vmprof -o FILE, PYPYLOG=gc:LOG; what it "
-			 "forks prints its log), and gcprof import vmprof reads that";
+	if (facts->number != COLLECTIONS_KNOWN)
+		return "its collections and allocations are not recorded; it can write them itself "
+		       "(pypy3 -m vmprof -o FILE, PYPYLOG=gc:LOG; what it forks prints its "
+		       "log)" IMPORT;
+	return facts->has_frames
+		       ? "no allocation samples (pypy3 -m vmprof -o FILE takes them" IMPORT ")"
+		       : "no Python functions on stacks and no allocation samples (pypy3 -m vmprof "
+			 "-o FILE takes both" IMPORT ")";
 }
 
 const struct runtime runtime_pypy = {
@@ -360,6 +372,8 @@ const struct runtime runtime_pypy = {
 	.name = "pypy",
 	.places = places,
 	.n_places = sizeof(places) / sizeof(places[0]),
+	.walks = true,
+	.name_reader = &pypy_name_reader,
 	.recognise = pypy_recognise,
 	.locate = pypy_locate,
 	.constants = pypy_constants,
