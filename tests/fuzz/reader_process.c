@@ -4,11 +4,10 @@
  * What the reader is asked depends on the file: facts, rows and names of an ELF file,
  * names in code that a perf map or a jitdump file describes, which grow meanwhile. Each is the
  * memory of a program, too: with a control block and a name table, with a heap profile, with
- * interpreted functions, and of a Java virtual machine, with the ELF file as its library, or that
- * in FUZZ_LIBJVM. Whatever the
- * file is, the answer must make sense, and the process must not die of a fault: a signal is
- * one. It may overrun its limits, or end because its memory is full, and is then replaced;
- * how often it does is written at the end.
+ * interpreted functions, and with names in memory (Java, PyPy), with the ELF file as its library,
+ * or that in FUZZ_LIBJVM. Whatever the file is, the answer must make sense, and the process must
+ * not die of a fault: a signal is one. It may overrun its limits, or end because its memory is
+ * full, and is then replaced; how often it does is written at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../bpf/frame_place.h"
 #include "../../bpf/hotspot.h"
 #include "reader/client.h"
 #include "reader/facts.h"
@@ -153,7 +153,7 @@ static uint64_t code_of(int library, uint64_t *offset)
 	return segment.address;
 }
 
-static void ask_java(int library, const uint8_t *data, size_t size)
+static void ask_remote(int library, const uint8_t *data, size_t size)
 {
 	struct names_message request = {0};
 	int fds[2] = {reader_memory_begin(data, size), library};
@@ -162,8 +162,9 @@ static void ask_java(int library, const uint8_t *data, size_t size)
 		fail("no memory to read", errno);
 	request.head.start = BIAS + code_of(library, &request.head.offset);
 	for (uint64_t i = 0; i < NAMES_BATCH; i++)
-		request.places[i].place = i % 2 ? hotspot_code(i * 32 + 8, 77)
-						: hotspot_interpreted(i * 32, i);
+		request.places[i].place = i % 3 == 0   ? hotspot_interpreted(i * 32, i)
+					  : i % 3 == 1 ? hotspot_code(i * 32 + 8, 77)
+						       : frame_own_place(i, 0);
 	ask_names(READ_REMOTE, fds, 2, &request);
 	reader_memory_end();
 }
@@ -256,7 +257,7 @@ static void ask_elf(int fd, const uint8_t *data, size_t size)
 	}
 	ask_places(READ_NAMES, fd, false, size / NAMES_BATCH + 1);
 	ask_places(READ_TYPES, fd, false, size / NAMES_BATCH + 1);
-	ask_java(fd, data, size);
+	ask_remote(fd, data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -281,7 +282,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask_growing(false, data, size);
 		ask_places(READ_BYTECODE, fd, false, 16);
 		if (libjvm >= 0 && size)
-			ask_java(libjvm, data, size);
+			ask_remote(libjvm, data, size);
 	}
 	if (size)
 		ask_memory(data, size);

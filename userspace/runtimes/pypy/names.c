@@ -26,10 +26,15 @@
 #define SAMPLE       64 /* objects that must be alike */
 #define SAMPLE_MIN   16 /* of which so many must be alive */
 #define LIST_MAX     (1u << 18)
+#define DATA_MAX     (UINT64_C(128) << 20)
 #define TYPE_MAX     (1u << 24)
 #define LINE_LIMIT   (1u << 20)
 #define TEXT_MAX     2048
 #define READ_AT_ONCE 512 /* words */
+/* What a search may cost: a variable, a possible list, and one of possible code. */
+#define SEARCH_MAX   (1 << 18)
+#define COST_LIST    SAMPLE
+#define COST_FIELDS  (SAMPLE * CODE_WORDS)
 #define ADDRESS_MIN  0x10000
 #define ADDRESS_BITS 47
 
@@ -50,6 +55,7 @@ struct pypy_process {
 	struct pypy_library *library;
 	uint64_t bias;
 	struct map *codes; /* id to address */
+	int left;          /* of SEARCH_MAX */
 	bool sought;       /* the list was searched for */
 	bool again;        /* it was read, and once more for something that was missing */
 	bool named;        /* something was found in it */
@@ -97,15 +103,17 @@ static uint32_t read_text(const struct pypy_process *process, uint64_t at, char 
 /* --- the search ----------------------------------------------------------------------------- */
 
 /* The objects to which the first references of a list lead; false: it is no list of code. */
-static bool read_sample(const struct pypy_process *process, uint64_t list, struct sample *out)
+static bool read_sample(struct pypy_process *process, uint64_t list, struct sample *out)
 {
 	uint64_t head[2], items[SAMPLE], reference[2];
 
 	out->n = 0;
+	process->left--;
 	if (!read_words(process, list, head, 2) || !type_of(head[0]) ||
 	    type_of(head[0]) > TYPE_MAX || head[1] < SAMPLE || head[1] > LIST_MAX ||
 	    !read_words(process, list + sizeof(head), items, SAMPLE))
 		return false;
+	process->left -= COST_LIST;
 	for (size_t i = 0; i < SAMPLE; i++) {
 		uint64_t *words = out->words[out->n];
 
@@ -199,6 +207,7 @@ static bool find_fields(struct pypy_process *process, const struct sample *sampl
 {
 	size_t lines = sample->n / 2;
 
+	process->left -= COST_FIELDS;
 	memset(fields, 0, FIELDS * sizeof(*fields));
 	for (uint32_t word = 1; word < CODE_WORDS; word++) {
 		uint32_t field = FIELD_ID;
@@ -235,12 +244,15 @@ static bool find_list(struct pypy_process *process)
 	uint64_t words[READ_AT_ONCE];
 
 	process->sought = true;
+	process->left = SEARCH_MAX;
 	for (uint64_t at = library->data; sample && !library->list && at < library->data_end;
 	     at += sizeof(words)) {
 		size_t n = remote_read(process->memory, process->bias + at, words, sizeof(words)) /
 			   sizeof(*words);
 
-		for (size_t i = 0; i < n && !library->list && !remote_error(process->memory); i++)
+		if (!n || process->left <= 0)
+			break;
+		for (size_t i = 0; i < n && !library->list && process->left > 0; i++)
 			if (is_list(process, words[i], sample))
 				library->list = at + i * sizeof(*words);
 	}
@@ -335,7 +347,8 @@ static void *reader_read(int fd)
 		if (!(header.p_flags & PF_W))
 			continue;
 		library->data = (header.p_vaddr + 7) & ~UINT64_C(7);
-		library->data_end = header.p_vaddr + header.p_filesz;
+		library->data_end =
+			header.p_vaddr + (header.p_filesz < DATA_MAX ? header.p_filesz : DATA_MAX);
 	}
 	elf_end(elf);
 	if (library && library->data < library->data_end)
