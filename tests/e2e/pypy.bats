@@ -13,13 +13,13 @@ need_pypy() {
 }
 
 # Functions have the parts of the CPU time that the program says, within 3 points.
-has_parts() { # OUTPUT
+has_parts() { # OUTPUT [POINTS]
 	read_report gcprof.data
-	jq -e --slurpfile said "$1" '
+	jq -e --slurpfile said "$1" --argjson points "${2:-3}" '
 		([.functions[] | select(.file // "" | test("/parts.py$|^<made>$")) | {(.name): .cpu_total_ns}] | add) as $seen |
 		$said[0] as $said | ([$said | keys[] | $seen[.]] | add) as $all |
 		[$said | to_entries[] | {key, said: .value, seen: ($seen[.key] / $all)}] |
-		if all(.said - .seen | fabs < 0.03) then true else tostring | halt_error end' .report.json
+		if all(.said - .seen | fabs * 100 < $points) then true else tostring | halt_error end' .report.json
 }
 
 # Most CPU time is in functions with names. Modules that PyPy imports at its start are gone before theirs are read.
@@ -72,7 +72,8 @@ all_have_names() {
 @test "long: functions have their shares in threads, each of which has a list" {
 	need_pypy
 	record -F 4999 -- pypy3 "$PROGRAMS/parts.py" 3 threads
-	has_parts out
+	# Ticks favour some of several threads that take turns.
+	has_parts out 7
 }
 
 @test "long: functions of a program that runs already" {
