@@ -26,30 +26,28 @@ PYPY_PART uint64_t pypy_frame(struct walk_window *window, uint64_t sp)
 	return 0;
 }
 
-/* Returns compiled code whose frame was found, and goes to its caller: 1, or 0 at the end. */
-static inline int pypy_up(struct walk_native *native, struct walk_window *window, uint64_t frame,
-			  struct event_native *out)
+/*
+ * Goes from compiled code, whose frame was found, to the C function that entered it: 1, or 0 at the
+ * end. The code is no function of its own: those in it are managed, or it serves that C function,
+ * as a regular expression does.
+ */
+static inline int pypy_up(struct walk_native *native, struct walk_window *window, uint64_t frame)
 {
 	uint64_t saved[2] = {0, 0}, ip = 0;
 
-	out->ip = native->ip + (native->count && !native->called);
-	out->frame = frame + PYPY_FRAME_RETURN - 8;
-	native->count++;
 	if (walk_read(window, saved, sizeof(saved), frame + PYPY_FRAME_SAVED) ||
 	    walk_read(window, &ip, sizeof(ip), frame + PYPY_FRAME_RETURN) ||
-	    ip < WALK_ADDRESS_MIN || ip >= WALK_ADDRESS_END) {
+	    ip <= WALK_ADDRESS_MIN || ip >= WALK_ADDRESS_END) {
 		native->quality |= STACK_USER_END;
 		return 0;
 	}
-	native->called = 1;
-	native->ip = ip;
+	/* The innermost function is given by an instruction in it. */
+	native->called = native->count != 0;
+	native->ip = ip - !native->count;
 	native->sp = frame + PYPY_FRAME_RETURN + 8;
 	native->bp = saved[0];
 	native->bx = saved[1];
-	if (native->count < STACK_DEPTH_MAX)
-		return 1;
-	native->quality |= STACK_USER_CUT;
-	return 0;
+	return 1;
 }
 
 #endif

@@ -20,37 +20,21 @@ __noinline int stack_native_frame(struct scratch *scratch)
 	return !walk_native_up(&scratch->native, &scratch->window);
 }
 
-/* As stack_native_frame() for compiled code; -1 if it is none. */
-static __always_inline int stack_pypy_compiled(struct scratch *scratch)
-{
-	struct event_native *out;
-	uint64_t frame;
-
-	frame = pypy_frame(&scratch->window, scratch->native.sp);
-	if (!frame)
-		return -1;
-	out = scratch_room(scratch, sizeof(*out));
-	if (!out)
-		return 1;
-	scratch->size += sizeof(*out);
-	return !pypy_up(&scratch->native, &scratch->window, frame, out);
-}
-
-/* Adds the current function and goes to its caller; 1 at the end. */
+/* Adds the current function, unless it is compiled code, and goes to its caller; 1 at the end. */
 __noinline int stack_pypy_frame(struct scratch *scratch)
 {
-	uint64_t entered;
-	int end = -1;
+	uint64_t entered, frame = 0;
+	int end;
 
 	if (!scratch)
 		return 1;
+	if (scratch->native.rule.cfa == UNWIND_CFA_NONE)
+		frame = pypy_frame(&scratch->window, scratch->native.sp);
+	if (frame)
+		return !pypy_up(&scratch->native, &scratch->window, frame);
 	entered = scratch->native.called && scratch->pypy.layout.entered
 			  ? scratch->native.ip - scratch->pypy.bias
 			  : 0;
-	if (scratch->native.rule.cfa == UNWIND_CFA_NONE)
-		end = stack_pypy_compiled(scratch);
-	if (end >= 0)
-		return end;
 	end = stack_native_frame(scratch);
 	if (entered && entered == scratch->pypy.layout.entered && scratch->native.cfa)
 		pypy_enter(&scratch->pypy, scratch->native.cfa);

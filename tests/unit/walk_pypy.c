@@ -323,7 +323,6 @@ TEST(native_walks_pass_compiled_code)
 {
 	const uint64_t frame = MEMORY + STACK + 24;
 	struct walk_native native = native_at(MEMORY + STACK);
-	struct event_native out;
 
 	make_interpreter();
 	put(STACK + 24 + PYPY_FRAME_ENTRY + 8, frame);
@@ -332,19 +331,23 @@ TEST(native_walks_pass_compiled_code)
 	put(STACK + 24 + PYPY_FRAME_SAVED + 8, 78);
 	put(STACK + 24 + PYPY_FRAME_RETURN, MEMORY + 0x5000);
 	CHECK_EQ(pypy_frame(NULL, native.sp), frame);
-	CHECK_EQ(pypy_up(&native, NULL, frame, &out), 1);
-	CHECK_EQ(out.ip, MEMORY + MACHINE);
-	CHECK_EQ(native.ip, MEMORY + 0x5000);
+	CHECK_EQ(pypy_up(&native, NULL, frame), 1);
+	CHECK_EQ(native.count, 0);
+	CHECK_EQ(native.called, 0);
+	CHECK_EQ(native.ip, MEMORY + 0x4fff);
 	CHECK_EQ(native.sp, frame + PYPY_FRAME_RETURN + 8);
 	CHECK_EQ(native.bp, 77);
 	CHECK_EQ(native.bx, 78);
-	CHECK_EQ(out.frame, native.sp - 16);
+	native.count = 1;
+	CHECK_EQ(pypy_up(&native, NULL, frame), 1);
+	CHECK_EQ(native.called, 1);
+	CHECK_EQ(native.ip, MEMORY + 0x5000);
 	/* No frame: too far away, of another kind, at another address, unreadable. */
 	CHECK_EQ(pypy_frame(NULL, MEMORY + STACK - 8 * PYPY_HELPER_WORDS), 0);
 	put(STACK + 24 + PYPY_FRAME_ENTRY + 16, PYPY_FUNCTION);
 	CHECK_EQ(pypy_frame(NULL, MEMORY + STACK), 0);
 	CHECK_EQ(pypy_frame(NULL, 8), 0);
 	put(STACK + 24 + PYPY_FRAME_RETURN, 8);
-	CHECK_EQ(pypy_up(&native, NULL, frame, &out), 0);
+	CHECK_EQ(pypy_up(&native, NULL, frame), 0);
 	CHECK_EQ(native.quality, STACK_USER_END);
 }
