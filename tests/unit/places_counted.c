@@ -71,6 +71,20 @@ TEST(samples_stand_for_what_their_threads_have_allocated)
 	places_free(places);
 }
 
+TEST(a_program_that_counts_wrongly_bends_its_weights_within_limits)
+{
+	begin();
+	for (uint64_t i = 1; i <= 1000; i++)
+		sample(7, 24, i * PERIOD * 30);
+	CHECK_EQ(percent(7, 1001 * PERIOD * UINT64_C(30)), 400);
+	places_free(places);
+	begin();
+	for (uint64_t i = 1; i <= 1000; i++)
+		sample(7, 24, 1);
+	CHECK_EQ(percent(7, 1), 25);
+	places_free(places);
+}
+
 TEST(objects_that_a_point_never_misses_stand_for_themselves)
 {
 	begin();

@@ -151,20 +151,23 @@ static double counted_growth(struct places *places, const struct firing *firing)
 #define COUNTED_PRIOR 32
 #define COUNTED_GAP   32
 #define COUNTED_LATE  (32 << 20)
+#define COUNTED_MOST  4.0
 
 static uint64_t counted(struct places *places, const struct firing *firing, uint64_t period)
 {
 	double bytes = (double)firing->values.of[VALUE_BYTES];
 	double usual = (double)firing->values.of[VALUE_PERIOD], prior = COUNTED_PRIOR * usual;
-	double weight = bytes / -expm1(-bytes / (double)period), growth, wanted;
+	double weight = bytes / -expm1(-bytes / (double)period), growth, ratio, wanted;
 	bool known;
 
 	if (!firing->values.of[VALUE_COUNTED])
 		return period;
 	growth = counted_growth(places, firing);
 	known = growth >= 0 && growth < COUNTED_GAP * usual + COUNTED_LATE;
-	wanted = weight * (add_counted(places, firing, GROWTH, known ? growth : 0) + prior) /
-		 (add_counted(places, firing, WEIGHT, known ? weight : 0) + prior);
+	ratio = (add_counted(places, firing, GROWTH, known ? growth : 0) + prior) /
+		(add_counted(places, firing, WEIGHT, known ? weight : 0) + prior);
+	/* The program's memory says what it likes. */
+	wanted = weight * fmin(fmax(ratio, 1 / COUNTED_MOST), COUNTED_MOST);
 	return wanted > bytes ? (uint64_t)(bytes / -log1p(-bytes / wanted)) + 1 : period;
 }
 

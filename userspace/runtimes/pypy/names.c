@@ -22,7 +22,7 @@
 #include "../../symbols/elf_file.h"
 #include "../../util/map.h"
 
-#define CODE_WORDS   32 /* of an object that are looked at */
+#define CODE_WORDS   32 /* of a code object that are read */
 #define SAMPLE       64 /* objects that must be alike */
 #define SAMPLE_MIN   16 /* of which so many must be alive */
 #define LIST_MAX     (1u << 18)
