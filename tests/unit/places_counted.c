@@ -68,6 +68,12 @@ TEST(samples_stand_for_what_their_threads_have_allocated)
 	/* No samples were taken, or another thread has the id. */
 	CHECK_EQ(percent(7, counted += UINT64_C(1) << 30), 110);
 	CHECK_EQ(percent(7, 4096), 110);
+	/* Of a pause nothing counts. */
+	for (uint64_t i = 1; i <= 1000; i++) {
+		places_resume(places);
+		sample(7, 24, 4096 + i * 30 * PERIOD);
+	}
+	CHECK_EQ(percent(7, 4096 + 30001 * (uint64_t)PERIOD), 110);
 	places_free(places);
 }
 

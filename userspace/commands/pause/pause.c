@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "../record/record.h"
+#include "../../record/ingest/drain.h"
 #include "../../record/ingest/watch.h"
 #include "../../record/store/store.h"
 #include "../../util/log.h"
@@ -29,6 +30,7 @@ static void end(struct recording *recording, uint64_t *time)
 		log_warning("system calls could not be traced again: %s", strerror(-err));
 	counters_resume(recording->counters, *time);
 	throttle_skip(&recording->throttle, ns);
+	drain_resume(recording->drain);
 	recording->paused = 0;
 	recording->paused_ns += ns;
 	log_info("resumed after %.2f s", (double)ns / 1e9);

@@ -470,6 +470,11 @@ bool drain_is_split(const struct drain *drain)
 				flow_is_full(drain->flow) || clock_now() > drain->split + SPLIT_NS);
 }
 
+void drain_resume(struct drain *drain)
+{
+	flow_resume(drain->flow);
+}
+
 void drain_go_on(struct drain *drain)
 {
 	drain->split = 0;

@@ -55,6 +55,9 @@ int drain_split(struct drain *drain, uint64_t *time);
 bool drain_is_split(const struct drain *drain);
 void drain_go_on(struct drain *drain);
 
+/* The recording goes on after a pause. */
+void drain_resume(struct drain *drain);
+
 /* Limits on waiting at the end, ns. */
 struct patience {
 	uint64_t files_ns; /* for files that are being read */

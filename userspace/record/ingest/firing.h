@@ -21,6 +21,7 @@ struct places {
 	struct process_quota room;             /* of the first three maps */
 	struct map *heaps;                     /* struct place_key to struct heap * */
 	struct map *counters;                  /* struct place_key: COUNTER to its last PERIOD */
+	uint32_t pauses;                       /* of the recording, so far */
 	struct map *types;                     /* struct place_key: when a type was announced, ns */
 	struct map *names;                     /* process to struct names * */
 	struct map *runtimes;                  /* process to struct known * */

@@ -234,6 +234,11 @@ static int store_part(struct flow *flow, uint64_t watermark)
 	return err ? err : store_due(flow, part > PART_MIN ? part : PART_MIN);
 }
 
+void flow_resume(struct flow *flow)
+{
+	places_resume(flow->places);
+}
+
 /* Rate-limited: any mapping on the machine causes a round, and programs that start make dozens. */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending)
 {

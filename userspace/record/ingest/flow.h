@@ -47,6 +47,9 @@ void flow_settle(struct flow *flow, uint64_t now);
  */
 int flow_advance(struct flow *flow, uint64_t now, uint64_t pending);
 
+/* See places_resume(). */
+void flow_resume(struct flow *flow);
+
 bool flow_is_behind(const struct flow *flow);
 
 /*

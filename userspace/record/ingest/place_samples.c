@@ -114,7 +114,7 @@ static uint64_t spanned(uint64_t period, const struct place_values *values)
 	return span <= 0 ? period : scaled > 1 ? (uint64_t)scaled : 1;
 }
 
-/* Upper half of a counter's number. A thread's id has none. */
+/* Upper half of a counter's number, which a thread's id has not; four more after each pause. */
 enum { COUNTED = 1, GROWTH, WEIGHT };
 
 /* Adds to a sum of the process; returns it, or 0 where there is no room. */
@@ -131,7 +131,8 @@ static double add_counted(struct places *places, const struct firing *firing, ui
 static double counted_growth(struct places *places, const struct firing *firing)
 {
 	const struct place_key key = {firing->event->header.process,
-				      (uint64_t)COUNTED << 32 | firing->event->header.tid};
+				      (COUNTED + 4 * (uint64_t)places->pauses) << 32 |
+					      firing->event->header.tid};
 	uint64_t *last = places_value(places, places->counters, &key);
 	uint64_t total = firing->values.of[VALUE_COUNTED], before = last ? *last : 0;
 
@@ -145,8 +146,8 @@ static double counted_growth(struct places *places, const struct firing *firing)
  * the growth between two of its samples is what the second one stands for. So all weights are
  * multiplied by the ratio of the sums of growths and of weights (a ratio estimator), as if there
  * had been COUNTED_PRIOR samples before, with a ratio of 1. A thread that seems to have allocated
- * COUNTED_GAP periods without a sample has none for another reason, such as a pause of the
- * recording; COUNTED_LATE, because bytes in a buffer count when it is given up.
+ * COUNTED_GAP periods without a sample has none for another reason; COUNTED_LATE, because bytes in
+ * a buffer count when it is given up.
  */
 #define COUNTED_PRIOR 32
 #define COUNTED_GAP   32

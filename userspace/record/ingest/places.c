@@ -302,6 +302,11 @@ void places_forget(struct places *places, uint32_t process, uint64_t time, bool 
 		forget(places->runtimes, process);
 }
 
+void places_resume(struct places *places)
+{
+	places->pauses++;
+}
+
 void places_advance(struct places *places, uint64_t now)
 {
 	heaps_advance(places, now);

@@ -43,6 +43,9 @@ void places_forget(struct places *places, uint32_t process, uint64_t time, bool 
 /* To be called regularly: emits ended cycles. `now`: ns. */
 void places_advance(struct places *places, uint64_t now);
 
+/* The recording goes on after a pause: what programs counted meanwhile belongs to no sample. */
+void places_resume(struct places *places);
+
 /* The recording ends: emits unfinished cycles, and the ends of pauses in progress. */
 void places_finish(struct places *places, uint64_t now);
 
