@@ -44,21 +44,21 @@ enum { FIELD_ID, FIELD_NAME, FIELD_FILE, FIELD_LINE, FIELDS };
 struct pypy_library {
 	uint64_t begin, end;     /* link-time addresses of the file */
 	uint64_t data, data_end; /* of its variables that have a value at the start */
-	/* Found in the first process; all 0: not yet. */
-	uint64_t list; /* link-time address of the variable */
-	uint32_t type; /* of code objects */
-	uint32_t fields[FIELDS];
+	uint64_t found; /* where the last search found the list: the next looks there first */
 };
 
 struct pypy_process {
 	struct remote *memory;
 	struct pypy_library *library;
 	uint64_t bias;
+	/* Of the process itself, as another one may lie. */
+	uint64_t list; /* link-time address of the variable; 0: not found yet */
+	uint32_t type; /* of code objects */
+	uint32_t fields[FIELDS];
 	struct map *codes; /* id to address */
 	int left;          /* of SEARCH_MAX */
 	bool sought;       /* the list was searched for */
 	bool again;        /* it was read, and once more for something that was missing */
-	bool named;        /* something was found in it */
 	char name[TEXT_MAX + 1], file[TEXT_MAX + 1];
 };
 
@@ -224,40 +224,50 @@ static bool find_fields(struct pypy_process *process, const struct sample *sampl
 	return fields[FIELD_ID] && fields[FIELD_NAME] && fields[FIELD_FILE];
 }
 
-/* Does a variable lead to the list? */
-static bool is_list(struct pypy_process *process, uint64_t word, struct sample *sample)
+/* Does the variable at a link-time address, with this value, lead to the list? */
+static bool is_list(struct pypy_process *process, uint64_t at, uint64_t word, struct sample *sample)
 {
-	struct pypy_library *library = process->library;
+	const struct pypy_library *library = process->library;
 
 	if (!may_be_object(word) ||
 	    word - process->bias - library->begin < library->end - library->begin ||
-	    !read_sample(process, word, sample) || !find_fields(process, sample, library->fields))
+	    !read_sample(process, word, sample) || !find_fields(process, sample, process->fields))
 		return false;
-	library->type = type_of(sample->words[0][0]);
+	process->type = type_of(sample->words[0][0]);
+	process->list = process->library->found = at;
 	return true;
+}
+
+static void search_data(struct pypy_process *process, struct sample *sample)
+{
+	const struct pypy_library *library = process->library;
+	uint64_t words[READ_AT_ONCE];
+
+	for (uint64_t at = library->data; at < library->data_end; at += sizeof(words)) {
+		size_t n = remote_read(process->memory, process->bias + at, words, sizeof(words)) /
+			   sizeof(*words);
+
+		for (size_t i = 0; i < n; i++)
+			if (process->left <= 0 ||
+			    is_list(process, at + i * sizeof(*words), words[i], sample))
+				return;
+		if (!n)
+			return;
+	}
 }
 
 static bool find_list(struct pypy_process *process)
 {
-	struct pypy_library *library = process->library;
 	struct sample *sample = malloc(sizeof(*sample));
-	uint64_t words[READ_AT_ONCE];
+	uint64_t found = process->library->found, word;
 
 	process->sought = true;
 	process->left = SEARCH_MAX;
-	for (uint64_t at = library->data; sample && !library->list && at < library->data_end;
-	     at += sizeof(words)) {
-		size_t n = remote_read(process->memory, process->bias + at, words, sizeof(words)) /
-			   sizeof(*words);
-
-		if (!n || process->left <= 0)
-			break;
-		for (size_t i = 0; i < n && !library->list && process->left > 0; i++)
-			if (is_list(process, words[i], sample))
-				library->list = at + i * sizeof(*words);
-	}
+	if (sample && !(found && read_words(process, process->bias + found, &word, 1) &&
+			is_list(process, found, word, sample)))
+		search_data(process, sample);
 	free(sample);
-	return library->list;
+	return process->list;
 }
 
 /* --- names ---------------------------------------------------------------------------------- */
@@ -265,15 +275,13 @@ static bool find_list(struct pypy_process *process)
 /* Adds the code objects to which references lead. */
 static void add_codes(struct pypy_process *process, const uint64_t *items, size_t n)
 {
-	const struct pypy_library *library = process->library;
-
 	for (size_t i = 0; i < n; i++) {
 		uint64_t reference[2], head, id, *slot;
 
 		if (!may_be_object(items[i]) || !read_words(process, items[i], reference, 2) ||
 		    !may_be_object(reference[1]) || !read_words(process, reference[1], &head, 1) ||
-		    type_of(head) != library->type ||
-		    !read_words(process, reference[1] + library->fields[FIELD_ID] * sizeof(id), &id,
+		    type_of(head) != process->type ||
+		    !read_words(process, reference[1] + process->fields[FIELD_ID] * sizeof(id), &id,
 				1))
 			continue;
 		slot = map_put(process->codes, &id, NULL);
@@ -289,8 +297,8 @@ static void read_list(struct pypy_process *process)
 
 	remote_forget(process->memory);
 	map_clear(process->codes);
-	if (!read_words(process, process->bias + process->library->list, &list, 1) ||
-	    !may_be_object(list) || !read_words(process, list, head, 2))
+	if (!read_words(process, process->bias + process->list, &list, 1) || !may_be_object(list) ||
+	    !read_words(process, list, head, 2))
 		return;
 	if (head[1] > LIST_MAX)
 		head[1] = LIST_MAX;
@@ -305,14 +313,13 @@ static void read_list(struct pypy_process *process)
 /* Reads the fields of a code object, as they are now. */
 static bool read_fields(const struct pypy_process *process, uint64_t at, uint64_t out[FIELDS])
 {
-	const struct pypy_library *library = process->library;
 	uint64_t words[CODE_WORDS];
 
 	remote_forget(process->memory);
-	if (!read_words(process, at, words, CODE_WORDS) || type_of(words[0]) != library->type)
+	if (!read_words(process, at, words, CODE_WORDS) || type_of(words[0]) != process->type)
 		return false;
 	for (size_t i = 0; i < FIELDS; i++)
-		out[i] = library->fields[i] ? words[library->fields[i]] : 0;
+		out[i] = process->fields[i] ? words[process->fields[i]] : 0;
 	return true;
 }
 
@@ -361,9 +368,6 @@ static void reader_close(void *opened)
 {
 	struct pypy_process *process = opened;
 
-	/* Another variable may once have led to a list. */
-	if (!process->named)
-		process->library->list = 0;
 	map_free(process->codes);
 	free(process);
 }
@@ -391,7 +395,7 @@ static size_t reader_name(void *opened, uint64_t place, struct symbol out[SYMBOL
 	uint64_t number = frame_place_number(place), id = (number & ~FRAME_OWN_NUMBER) << 2;
 
 	if (!frame_place_is_bytecode(place) || !(number & FRAME_OWN_NUMBER) ||
-	    (!process->library->list && (process->sought || !find_list(process))))
+	    (!process->list && (process->sought || !find_list(process))))
 		return 0;
 	if (!map_count(process->codes) && !process->again)
 		read_list(process);
@@ -403,7 +407,6 @@ static size_t reader_name(void *opened, uint64_t place, struct symbol out[SYMBOL
 		if (!read_code(process, id, out))
 			return 0;
 	}
-	process->named = true;
 	return 1;
 }
 
