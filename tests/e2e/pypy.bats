@@ -43,7 +43,7 @@ all_have_names() {
 	"$GCPROF" export -f folded -o - >stacks
 	grep -E '^pypy3[^;]*;.*;<module>;(.*;)?main;(.*;)?run;(.*;)?heavy;(.*;)?inner ' stacks
 	absent ';inner;(.*;)?inner ' stacks
-	"$GCPROF" report --frames managed --top 0 | grep -E ' heavy +'
+	"$GCPROF" report --frames managed --top 1000 | grep -E ' heavy +'
 	"$GCPROF" report | tr -s '\n ' ' ' >report
 	grep -F 'runtime pypy: no allocation samples' report
 	absent perf-basic-prof report
