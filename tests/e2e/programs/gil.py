@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """gil.py SECONDS: three threads need the CPU for so long each, and one waits for a lock of its own.
 
-Prints how long the three were off the CPU together, and how long the fourth waited, in ns.
+Prints how long the three were off the CPU together, how long of that they waited for a CPU, and how
+long the fourth waited, in ns.
 """
 import sys
 import threading
 import time
 
 off = []
+delayed = []
 waited = []
+
+
+def delay():
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1])
 
 
 def spin(seconds):
@@ -16,6 +23,7 @@ def spin(seconds):
     while time.thread_time() < seconds:
         pass
     off.append(time.monotonic_ns() - begin - time.thread_time_ns())
+    delayed.append(delay())
 
 
 def wait(lock):
@@ -35,4 +43,4 @@ for thread in threads:
     thread.join()
 lock.release()
 waiter.join()
-print(sum(off), waited[0])
+print(sum(off), sum(delayed), waited[0])
