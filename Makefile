@@ -87,7 +87,8 @@ agent_objects = $(patsubst %.c,$(O)/%.o,$(wildcard gc/agents/load/*.c $(if $(fil
 USER_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out userspace/main.c,\
 	$(wildcard userspace/*.c userspace/*/*.c userspace/*/*/*.c))) \
 	$(patsubst %.proto,$(O)/%.pb-c.o,$(wildcard userspace/export/*/*.proto))
-BPF_SRC  := $(wildcard bpf/*.bpf.c)
+# The program of probes takes the verifier longest: first, it is checked beside the others.
+BPF_SRC  := bpf/gc.bpf.c $(filter-out bpf/gc.bpf.c,$(wildcard bpf/*.bpf.c))
 SKEL     := $(O)/bpf/gcprof.skel.h
 
 WORKLOADS := $(patsubst tests/workloads/%/,$(O)/workloads/%,$(sort $(dir $(wildcard tests/workloads/*/*.c))))
