@@ -9,6 +9,8 @@ setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/hostile.c" -o "$PROGRAMS/hostile"
 	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/endless.c" -o "$PROGRAMS/endless"
+	gcc -std=gnu11 -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/functions.c" -o "$PROGRAMS/functions"
+	gcc -O1 -D_GNU_SOURCE "$ROOT/tests/e2e/programs/clocked.c" -o "$PROGRAMS/clocked" -lpthread
 }
 
 # Records a lie, of another program if `liar` names one; the program's status is in $code, the recorder's own memory at its peak in $peak (KiB).
@@ -103,6 +105,26 @@ stays_below() { # MIB
 	told 'mappings or names were left out: their process had more than its share'
 	[ "$("$GCPROF" dump | grep -c '^{"record":"alloc"')" -gt 100000 ]
 	stays_below 160
+}
+
+@test "long: functions without end: memory stays bounded" {
+	export GCPROF_MEMORY=8G
+	liar=functions record_lie 2
+	same status $code 0
+	told 'mappings or names were left out: their process had more than its share'
+	[ "$("$GCPROF" dump | grep -c '^{"record":"managed_frame"')" -gt 700000 ]
+	stays_below 240
+}
+
+@test "functions without end while a recording is in parts: other programs have their functions in all parts" {
+	need_root
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$GCPROF" record --rotate 2s -o part.data -- /bin/sh -c \
+		'"$0/clocked" busy 14 & sleep 1; "$0/functions"; wait' "$PROGRAMS" >out 2>record.log
+	cat record.log
+	[ -e part-0002.data ]
+	"$GCPROF" report --functions "$(printf '%s\n' part-*.data | tail -n 1)" >last
+	cat last
+	grep -qE 'work_(one|two) +clocked' last
 }
 
 @test "long: name tables lead nowhere, in circles, or have billions of entries: what was read is kept, others are recorded whole" {

@@ -5,6 +5,7 @@
 
 #include "recording_read.h"
 #include "profile/codec.h"
+#include "profile/intern.h"
 #include "../../bpf/events.h"
 
 enum { SEGMENTS = 8, EVENTS = 200 };
@@ -197,6 +198,64 @@ TEST(segments_name_what_they_use)
 	CHECK_EQ(count(RECORD_code), 1);
 	CHECK_EQ(first(RECORD_code)->code.code, 2);
 	CHECK_EQ(file.defined[REF_frame], 1);
+	free_files();
+}
+
+/* As many stacks as are remembered, of any program. */
+static void put_many_stacks(void)
+{
+	uint64_t parents[512], frames[512];
+
+	for (uint64_t i = 0; i < 512; i++) {
+		frames[i] = profile_writer_managed(made.split, 1, ++made.time, 0);
+		parents[i] = profile_writer_stack(made.split, 0, frames[i]);
+	}
+	for (uint64_t i = 0; i < NODES_MAX; i++)
+		profile_writer_stack(made.split, parents[i / 512], frames[i % 512]);
+}
+
+/* A stack from before many others is whole where it is used under a new id. */
+TEST(stacks_are_renewed_after_many_others)
+{
+	struct record cpu = {.kind = RECORD_cpu, .cpu = {.thread = 2}};
+	uint64_t stack, renewed;
+
+	begin();
+	define_world();
+	stack = profile_writer_stack(made.split, 0, frame(1));
+	stack = profile_writer_stack(made.split, stack, frame(2));
+	CHECK(profile_writer_knows_stack(made.split, stack));
+	CHECK_EQ(profile_writer_renew_stack(made.split, stack), stack);
+	put_many_stacks();
+	CHECK(!profile_writer_knows_stack(made.split, stack));
+	renewed = profile_writer_renew_stack(made.split, stack);
+	CHECK(renewed > NODES_MAX);
+	next_segment();
+	cpu.cpu.time = ++made.time;
+	cpu.cpu.stack = renewed;
+	CHECK_EQ(profile_writer_put(made.split, &cpu), 0);
+	finish();
+	read_rest(1);
+	CHECK_EQ(file.defined[REF_stack], 2);
+	CHECK_EQ(file.defined[REF_frame], 2);
+	free_files();
+}
+
+TEST(stacks_are_lost_after_too_many_others)
+{
+	uint64_t stack;
+
+	begin();
+	define_world();
+	stack = profile_writer_stack(made.split, 0, frame(1));
+	for (int i = 0; i < 2; i++)
+		put_many_stacks();
+	CHECK_EQ(profile_writer_renew_stack(made.split, stack), 0);
+	CHECK_EQ(profile_writer_renew_stack(made.split, 0), 0);
+	/* A file without segments has defined it. */
+	CHECK(profile_writer_knows_stack(made.whole, stack));
+	CHECK_EQ(profile_writer_renew_stack(made.whole, stack), stack);
+	finish();
 	free_files();
 }
 

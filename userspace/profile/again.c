@@ -72,6 +72,17 @@ static struct stack_row *stack_row(const struct again *again, uint64_t id)
 	return &again->stacks[id % STACK_ROWS];
 }
 
+bool again_stack(const struct again *again, uint64_t *stack, uint64_t *frame)
+{
+	const struct stack_row *row = stack_row(again, *stack);
+
+	if (row->id != *stack)
+		return false;
+	*stack = row->parent;
+	*frame = row->frame;
+	return true;
+}
+
 static int keep(struct again *again, const struct record *record)
 {
 	enum record_ref kind = record_defines(record->kind);
@@ -80,8 +91,8 @@ static int keep(struct again *again, const struct record *record)
 	int err;
 
 	if (kind == REF_stack) {
-		*stack_row(again, id) = (struct stack_row){
-			id, record->stack.parent, (uint32_t)record->stack.frame, again->segment};
+		*stack_row(again, id) = (struct stack_row){id, record->stack.parent,
+							   record->stack.frame, again->segment};
 		return 0;
 	}
 	err = codec_pack(&again->codec, record, &again->packed);

@@ -46,6 +46,10 @@ int again_put(struct again *again, const struct record *record);
 /* Defines a thread in this segment, before a record that is not passed to again_put(). */
 int again_thread(struct again *again, uint64_t thread);
 
+/* Finds a stack: its innermost frame, and the stack outside that, which replaces it. False: it was
+ * forgotten. */
+bool again_stack(const struct again *again, uint64_t *stack, uint64_t *frame);
+
 /* Bytes that this segment repeats, so far. */
 uint64_t again_bytes(const struct again *again);
 

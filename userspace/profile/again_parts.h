@@ -38,8 +38,8 @@ struct thing {
 struct stack_row {
 	uint64_t id; /* the newest in this row */
 	uint64_t parent;
-	uint32_t frame;
-	uint32_t segment; /* as in a thing */
+	uint64_t frame : 40;
+	uint64_t segment : 24; /* as in a thing */
 };
 
 enum { STACK_ROWS = 2 * NODES_MAX }; /* enough for all that the writer still refers to */

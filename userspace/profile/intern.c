@@ -8,6 +8,8 @@
 #include "../util/map.h"
 
 #define STRING_COST 64 /* bytes in the map, for each string */
+#define FRAME_COST  32 /* the same for frames */
+#define FRAME_BITS  40 /* of a frame's id */
 
 size_t intern_budget = (size_t)8 << 20;
 
@@ -36,16 +38,6 @@ void intern_finish(struct intern *intern)
 	nodes_free(intern->stacks);
 	buffer_free(&intern->frames);
 	memset(intern, 0, sizeof(*intern));
-}
-
-/* Assigns an id to a new frame; frames of all kinds share one range. */
-static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
-{
-	if (!slot)
-		return 0;
-	if (added)
-		*slot = ++intern->last_frame;
-	return *slot;
 }
 
 /*
@@ -100,9 +92,31 @@ uint64_t intern_module(struct intern *intern, struct bytes path, struct bytes id
 	return slot ? *slot : 0;
 }
 
+/* Assigns an id to a new frame; frames of all kinds share one range. */
+static uint64_t number_frame(struct intern *intern, uint64_t *slot, bool added)
+{
+	if (!slot)
+		return 0;
+	if (added) {
+		*slot = ++intern->last_frame;
+		intern->frame_bytes += FRAME_COST;
+	}
+	return *slot;
+}
+
+static void forget_frames(struct intern *intern)
+{
+	if (intern->frame_bytes > intern_budget &&
+	    intern_forget(&intern->natives, 2 * sizeof(uint64_t)) &&
+	    intern_forget(&intern->kernels, sizeof(uint64_t)) &&
+	    intern_forget(&intern->manageds, 3 * sizeof(uint64_t)))
+		intern->frame_bytes = 0;
+}
+
 /* Reserve before the map grows, so that map and frames cannot differ. */
 static int reserve_frame(struct intern *intern)
 {
+	forget_frames(intern);
 	return buffer_reserve(&intern->frames, sizeof(struct intern_frame));
 }
 
@@ -134,8 +148,10 @@ uint64_t intern_kernel(struct intern *intern, uint64_t address, bool *added)
 
 uint64_t intern_managed(struct intern *intern, const uint64_t key[3], bool *added)
 {
-	uint64_t *slot = map_put(intern->manageds, key, added);
+	uint64_t *slot;
 
+	forget_frames(intern);
+	slot = map_put(intern->manageds, key, added);
 	return number_frame(intern, slot, slot && *added);
 }
 
@@ -148,8 +164,8 @@ enum { FIRST_SLOTS = 1024 };
 
 struct node {
 	uint64_t parent;
-	uint32_t frame;
-	uint32_t number; /* among the remembered stacks, from 1; 0: empty */
+	uint64_t frame : FRAME_BITS;
+	uint64_t number : 64 - FRAME_BITS; /* among the remembered stacks, from 1; 0: empty */
 };
 
 struct nodes {
@@ -186,7 +202,7 @@ void nodes_free(struct nodes *nodes)
 }
 
 /* The slot of the node, or the empty slot for it. */
-static struct node *nodes_find(const struct nodes *nodes, uint64_t parent, uint32_t frame)
+static struct node *nodes_find(const struct nodes *nodes, uint64_t parent, uint64_t frame)
 {
 	const uint32_t mask = nodes->n_slots - 1;
 	unsigned __int128 product =
@@ -232,17 +248,22 @@ uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *a
 	struct node *node;
 
 	*added = false;
-	if (frame > UINT32_MAX)
-		return 0; /* impossible: so many frames do not fit into memory */
-	node = nodes_find(nodes, parent, (uint32_t)frame);
+	if (frame >> FRAME_BITS)
+		return 0; /* no recording lasts so long */
+	node = nodes_find(nodes, parent, frame);
 	if (node->number)
 		return nodes->forgotten + node->number;
 	if (nodes->count == NODES_MAX)
 		nodes_forget(nodes);
 	if (nodes->count >= nodes->n_slots / 2 && !grow(nodes))
 		return 0;
-	node = nodes_find(nodes, parent, (uint32_t)frame);
-	*node = (struct node){parent, (uint32_t)frame, ++nodes->count};
+	node = nodes_find(nodes, parent, frame);
+	*node = (struct node){parent, frame, ++nodes->count};
 	*added = true;
 	return nodes->forgotten + node->number;
+}
+
+bool nodes_know(const struct nodes *nodes, uint64_t id)
+{
+	return id > nodes->forgotten;
 }

@@ -10,7 +10,7 @@
 #include "../util/map.h"
 #include "record.h"
 
-/* The definition of a native or kernel frame, kept for symbolizing it later. */
+/* The definition of a native or kernel frame, kept until it is symbolized. */
 struct intern_frame {
 	uint64_t id;
 	uint64_t module; /* native: 0 if none */
@@ -18,7 +18,7 @@ struct intern_frame {
 	enum record_kind kind;
 };
 
-/* Bytes of strings, and of modules, beyond which all are forgotten; tests change it. */
+/* Bytes of strings, of modules, and of frames, beyond which all are forgotten; tests change it. */
 extern size_t intern_budget;
 
 struct intern {
@@ -28,12 +28,13 @@ struct intern {
 	struct map *kernels;
 	struct map *manageds;
 	struct nodes *stacks;
-	struct buffer frames; /* struct intern_frame[], native and kernel */
+	struct buffer frames; /* struct intern_frame[], native and kernel: those not visited yet */
 	uint64_t last_frame;  /* id */
 	uint64_t last_string; /* id */
 	uint64_t last_module; /* id */
 	size_t string_bytes;  /* of the remembered strings */
 	size_t module_bytes;  /* of the remembered modules */
+	size_t frame_bytes;   /* of the remembered frames */
 };
 
 int intern_init(struct intern *intern);
@@ -67,6 +68,9 @@ void nodes_free(struct nodes *nodes); /* NULL is allowed */
  * memory.
  */
 uint64_t nodes_put(struct nodes *nodes, uint64_t parent, uint64_t frame, bool *added);
+
+/* Has this node not been forgotten? */
+bool nodes_know(const struct nodes *nodes, uint64_t id);
 
 #define NODES_MAX (UINT32_C(1) << 18) /* 8 MiB */
 

@@ -20,6 +20,7 @@
 #define FORMAT_LEVEL 1
 #define MAGIC_OFFSET 12 /* in a file */
 
+#define DEPTH_MAX  4096                  /* frames of a stack that is renewed */
 #define STRING_MAX (CODEC_BYTES_MAX / 2) /* bytes: with others it fits an `again` record */
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -502,6 +503,30 @@ uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, ui
 	return define(writer, record.stack.id, added, &record);
 }
 
+bool profile_writer_knows_stack(const struct profile_writer *writer, uint64_t stack)
+{
+	return !writer->again || nodes_know(writer->intern.stacks, stack);
+}
+
+uint64_t profile_writer_renew_stack(struct profile_writer *writer, uint64_t stack)
+{
+	uint64_t frames[DEPTH_MAX], frame;
+	size_t n = 0;
+
+	if (!stack || profile_writer_knows_stack(writer, stack))
+		return stack;
+	while (stack && n < DEPTH_MAX && again_stack(writer->again, &stack, &frame))
+		frames[n++] = frame;
+	if (stack)
+		return 0;
+	for (; n; n--) {
+		stack = profile_writer_stack(writer, stack, frames[n - 1]);
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
 void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context)
 {
 	const struct intern_frame *frames = (const void *)writer->intern.frames.data;
@@ -509,4 +534,5 @@ void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit
 
 	for (size_t i = 0; i < n; i++)
 		visit(context, &frames[i]);
+	writer->intern.frames.size = 0;
 }

@@ -101,7 +101,17 @@ uint64_t profile_writer_managed(struct profile_writer *writer, uint64_t process,
 				uint64_t line);
 uint64_t profile_writer_stack(struct profile_writer *writer, uint64_t parent, uint64_t frame);
 
-/* Calls `visit` for every native and kernel frame so far. */
+/*
+ * Whether a stack may still be referred to. In a recording in segments, what comes later defines
+ * again only stacks that are remembered, each with all frames outside it.
+ */
+bool profile_writer_knows_stack(const struct profile_writer *writer, uint64_t stack);
+
+/* The same stack under an id that may be referred to; 0: it was forgotten for too long. */
+uint64_t profile_writer_renew_stack(struct profile_writer *writer, uint64_t stack);
+
+/* Calls `visit` for every native and kernel frame that is new since the last call. Frames that
+ * recur after many others get new ids, and are new again. */
 struct intern_frame;
 typedef void frame_visit(void *context, const struct intern_frame *frame);
 void profile_writer_each_frame(struct profile_writer *writer, frame_visit *visit, void *context);

@@ -439,7 +439,8 @@ static size_t count_same(const struct stacks *stacks, const struct process *proc
 	size_t same = 0;
 
 	if (last->process != process->id || last->changes != process->changes ||
-	    last->below != below)
+	    last->below != below || !last->n ||
+	    !profile_writer_knows_stack(stacks->writer, last->ids[0]))
 		return 0;
 	while (same < last->n && same < stacks->n_frames &&
 	       last->frames[same].kind == stacks->frames[same].kind &&
@@ -535,7 +536,8 @@ int stacks_put(struct stacks *stacks, struct process *process, const struct stac
 		return 0;
 	hash_frames(stacks, process, below, hash);
 	cached = &stacks->cache[hash[0] % CACHED_STACKS];
-	if (cached->stack && cached->hash[0] == hash[0] && cached->hash[1] == hash[1]) {
+	if (cached->stack && cached->hash[0] == hash[0] && cached->hash[1] == hash[1] &&
+	    profile_writer_knows_stack(stacks->writer, cached->stack)) {
 		out->id = cached->stack;
 		return 0;
 	}

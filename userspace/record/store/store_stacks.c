@@ -168,6 +168,22 @@ static int learn_pieces(struct store *store, const struct incoming *in, uint64_t
 	return 0;
 }
 
+/* The stack of a key, under an id that may be referred to. */
+static bool find_keyed(struct store *store, const struct incoming *in, uint64_t key,
+		       struct keyed_stack *out)
+{
+	const uint64_t process = in->process->id;
+	uint64_t stack;
+
+	if (!stack_keys_get(store->keys, process, key, out))
+		return false;
+	stack = profile_writer_renew_stack(store->writer, out->stack);
+	if (stack == out->stack)
+		return true;
+	out->stack = stack;
+	return stack && !stack_keys_set(store->keys, process, key, out);
+}
+
 int store_put_keyed(struct store *store, const struct incoming *in, struct keyed_stack *out)
 {
 	const struct event_alloc *event = (const void *)in->header;
@@ -177,14 +193,14 @@ int store_put_keyed(struct store *store, const struct incoming *in, struct keyed
 	int err;
 
 	if (event->batched) {
-		*out = (struct keyed_stack){0, STACK_LOST};
-		store->losses[LOSS_STACK_LOST] +=
-			!stack_keys_get(store->keys, in->process->id, key, out);
+		if (!find_keyed(store, in, key, out)) {
+			*out = (struct keyed_stack){0, STACK_LOST};
+			store->losses[LOSS_STACK_LOST]++;
+		}
 		out->quality &= STACK_FLAWS;
 		return 0;
 	}
-	if (event->key && stack_keys_get(store->keys, in->process->id, key, out) &&
-	    out->quality >> HOW_SHIFT) {
+	if (event->key && find_keyed(store, in, key, out) && out->quality >> HOW_SHIFT) {
 		if (out->quality >> HOW_SHIFT != GCPROF_STACK_WHOLE)
 			return put_on_known(store, in, out);
 		out->quality = 0;
@@ -205,7 +221,8 @@ static uint64_t put_frames(struct store *store, uint64_t below, const struct sta
 	struct memo *memo = &store->composer->memos[hash >> (64 - MEMO_BITS)];
 	uint64_t stack = below;
 
-	if (memo->stack && memo->below == below && memo->place == segment->place)
+	if (memo->stack && memo->below == below && memo->place == segment->place &&
+	    profile_writer_knows_stack(store->writer, memo->stack))
 		return memo->stack;
 	for (size_t i = 0; i < segment->n; i++) {
 		stack = profile_writer_stack(store->writer, stack, segment->frames[i]);

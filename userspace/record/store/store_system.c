@@ -122,7 +122,9 @@ int store_wait(struct store *store, const struct incoming *in)
 	/* Otherwise the record of this departure was lost. */
 	if (last && last->time == event->ended - event->duration)
 		left = *last;
-	base.below = left.stack;
+	base.below = profile_writer_renew_stack(store->writer, left.stack);
+	if (left.stack && !base.below)
+		left.quality |= STACK_LOST;
 	err = store_put_stack_on(store, in, &base, &event->stack, &stack);
 	err = err ? err : store_fill(store, in, &record);
 	if (err)

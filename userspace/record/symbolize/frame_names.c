@@ -42,11 +42,9 @@ struct frame_names {
 	struct remote_names *remote;
 	struct buffer remote_frames; /* the same for names in memory */
 	struct bytecodes *bytecodes;
-	uint64_t last;     /* last frame requested */
 	uint64_t asked;    /* when the generated ones were requested */
 	uint64_t spent;    /* by readers on those until then; ns */
 	uint64_t now;      /* begin of the current call: new frames are slightly older */
-	uint64_t highest;  /* highest frame visited in this call */
 	uint64_t lost;     /* number of modules whose file was not found */
 	uint64_t unnamed;  /* frames of generated code beyond GENERATED_MAX */
 	uint64_t nameless; /* frames that have none in memory, and will have none */
@@ -476,9 +474,7 @@ static void visit_frame(void *context, const struct intern_frame *definition)
 	struct frame_names *names = context;
 	struct symbol_frame frame = {.frame = definition->id, .space = SYMBOL_FILE};
 
-	if (definition->id > names->highest)
-		names->highest = definition->id;
-	if (definition->id <= names->last || names->err)
+	if (names->err)
 		return;
 	frame.place = definition->place;
 	frame.time = names->now;
@@ -493,11 +489,9 @@ static int ask_all(struct frame_names *names, bool last)
 
 	if (err)
 		return err;
-	names->highest = names->last;
 	names->now = clock_now();
 	names->err = 0;
 	profile_writer_each_frame(names->writer, visit_frame, names);
-	names->last = names->highest;
 	err = names->err ? names->err : write_remote(names);
 	return err || (!last && !readers_rested(names)) ? err : ask_generated(names);
 }
