@@ -13,10 +13,10 @@
 
 static const uint64_t second = 1000000000;
 
-enum { MAIN = 1, SERVE, LIBRARY, FUNCTIONS = 3, PLACES = 8 };
+enum { MAIN = 1, SERVE, LIBRARY, QUOTED, FUNCTIONS = 4, PLACES = 8 };
 
 static const struct model_function functions[FUNCTIONS] = {
-	{.name = "main"}, {.name = "serve.constprop.0"}, {.name = "memcpy"}};
+	{.name = "main"}, {.name = "serve.constprop.0"}, {.name = "memcpy"}, {.name = "f'; id; '"}};
 
 /* A program that ran for 10 s of CPU time, 4 s of it in serve(), called by main(). */
 struct scene {

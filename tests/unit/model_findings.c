@@ -22,6 +22,18 @@ TEST(a_calm_program_has_a_place_at_most)
 	scene_free(scene);
 }
 
+/* A program chooses the names of its functions, and a user copies the command. */
+TEST(commands_have_one_word_for_each_name)
+{
+	struct scene *scene = scene_make();
+
+	scene_place(scene, NULL, 4e9)->function = QUOTED;
+	scene_look(scene);
+	CHECK(found(scene, "hot"));
+	CHECK_STR(scene->found[0].command, "gcprof report --callees 'f'\\''; id; '\\'''");
+	scene_free(scene);
+}
+
 TEST(what_libraries_do_in_vain_is_charged_to_their_callers)
 {
 	static const struct pattern patterns[] = {

@@ -173,13 +173,26 @@ void write_pattern_remedy(struct candidate *out, const struct evidence *evidence
 		write_remedy(out, evidence, topic);
 }
 
+/* As one word for a shell: users copy the command, and a program chose the name. */
+static void write_word(FILE *out, const char *word)
+{
+	fputc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	fputc('\'', out);
+}
+
 void write_callers(struct candidate *out, const struct evidence *evidence)
 {
 	const struct place *place = out->place;
 
-	if (place && place->function)
-		fprintf(out->command, "gcprof report --callees '%s'",
-			evidence->functions[place->function - 1].name);
+	if (!place || !place->function)
+		return;
+	fprintf(out->command, "gcprof report --callees ");
+	write_word(out->command, evidence->functions[place->function - 1].name);
 }
 
 const struct model_syscall *call_of(const struct evidence *evidence, uint32_t call)
