@@ -118,6 +118,45 @@ TEST(every_question_has_one_answer)
 	rig_leave();
 }
 
+static int count_names(void *context, const struct symbol_frame *frame,
+		       const struct symbol *symbols, size_t n)
+{
+	(void)context, (void)symbols;
+	seen.answers += frame->user == 1000;
+	seen.named += n > 0;
+	return 0;
+}
+
+/* Frames may come faster than readers name them: none of one user keep others from their names. */
+TEST(frames_of_a_user_beyond_a_share_are_answered_at_once)
+{
+	struct symbol_frame frame = {.space = SYMBOL_FILE, .owner = OWN, .user = 1000};
+	uint64_t i = 0;
+
+	rig_enter();
+	CHECK_EQ(opener_create(true, &opener), 0);
+	CHECK_EQ(symbolizer_create(opener, count_names, NULL, &symbolizer), 0);
+	frame.place = make_modules();
+	while (i++ < 1 << 18 && !seen.answers)
+		CHECK_EQ(symbolizer_ask(symbolizer, &frame, &files[OWN]), 0);
+	CHECK_EQ(seen.answers, 1);
+	CHECK_EQ(seen.named, 0);
+	frame.user = 1001;
+	frame.owner = OTHER;
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(symbolizer_ask(symbolizer, &frame, &files[OTHER]), 0);
+	CHECK_EQ(symbolizer_turn(symbolizer), 0);
+	finish();
+	CHECK(seen.named > 100000);
+	CHECK(symbolizer_is_done(symbolizer));
+	frame.user = 1000;
+	seen.answers = 0;
+	CHECK_EQ(symbolizer_ask(symbolizer, &frame, &files[OTHER]), 0);
+	CHECK_EQ(seen.answers, 0);
+	stop();
+	rig_leave();
+}
+
 /* Files that cannot be read are counted once each, with those that are not the ones they were. */
 TEST(files_that_cannot_be_read_are_counted)
 {

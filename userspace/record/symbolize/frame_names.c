@@ -27,8 +27,9 @@
 #include "../../../bpf/frame_place.h"
 #include "../../../bpf/hotspot.h"
 
-#define RESTS         64    /* times the CPU time of a request: wait before the next one */
-#define GENERATED_MAX 65536 /* frames that wait for a description */
+#define RESTS         64         /* times the CPU time of a request: wait before the next one */
+#define GENERATED_MAX 65536      /* frames that wait for a description */
+#define REMOTE_MAX    (1u << 18) /* frames that wait for a name in memory */
 
 struct frame_names {
 	struct profile_writer *writer;
@@ -41,6 +42,7 @@ struct frame_names {
 	struct quota waiting;          /* of these */
 	struct remote_names *remote;
 	struct buffer remote_frames; /* the same for names in memory */
+	struct quota remote_waiting;
 	struct bytecodes *bytecodes;
 	uint64_t asked;    /* when the generated ones were requested */
 	uint64_t spent;    /* by readers on those until then; ns */
@@ -60,6 +62,7 @@ int frame_names_create(struct profile_writer *writer, struct files *files, struc
 	names->writer = writer;
 	names->files = files;
 	names->waiting.most = GENERATED_MAX;
+	names->remote_waiting.most = REMOTE_MAX;
 	names->noted = map_create(sizeof(uint64_t));
 	if (!names->noted || code_owners_create(files_opener(files), &names->owners) ||
 	    remote_names_create(files, &names->remote) || bytecodes_create(&names->bytecodes)) {
@@ -87,6 +90,7 @@ void frame_names_free(struct frame_names *names)
 	buffer_free(&names->generated);
 	quota_free(&names->waiting);
 	buffer_free(&names->remote_frames);
+	quota_free(&names->remote_waiting);
 	free(names);
 }
 
@@ -308,6 +312,14 @@ int frame_names_frames(struct frame_names *names, uint64_t process, const struct
 	return err;
 }
 
+static int wait_remote(struct frame_names *names, const struct symbol_frame *frame)
+{
+	if (quota_take(&names->remote_waiting, (uint32_t)frame->user, 1))
+		return buffer_append(&names->remote_frames, frame, sizeof(*frame));
+	names->nameless++;
+	return 0;
+}
+
 /* Writes the names from memory that have arrived; other frames keep waiting. */
 static int write_remote(struct frame_names *names)
 {
@@ -320,8 +332,11 @@ static int write_remote(struct frame_names *names)
 		enum remote_state state = remote_names_find(names->remote, frames[i].owner,
 							    frames[i].place, &symbols, &n);
 
-		if (state == REMOTE_WAITS)
+		if (state == REMOTE_WAITS) {
 			frames[kept++] = frames[i];
+			continue;
+		}
+		quota_return(&names->remote_waiting, (uint32_t)frames[i].user, 1);
 		names->nameless += state == REMOTE_UNKNOWN || (state == REMOTE_NAMED && !n);
 		if (state == REMOTE_NAMED)
 			err = write_symbols(names, frames[i].frame, symbols, n);
@@ -431,7 +446,7 @@ static int ask_native(struct frame_names *names, struct symbol_frame *frame, uin
 		frame->space = SYMBOL_GENERATED;
 		frame->owner = file->process;
 		if (frame_place_is_remote(frame->place))
-			return buffer_append(&names->remote_frames, frame, sizeof(*frame));
+			return wait_remote(names, frame);
 		if (frame_place_is_bytecode(frame->place))
 			return ask_bytecode(names, frame);
 		return wait_generated(names, frame);

@@ -20,7 +20,7 @@
 
 #define PROCESSES_MAX 256                /* whose memory is kept open */
 #define NAMES_MAX     ((size_t)64 << 20) /* bytes of all names; beyond that none are requested */
-#define KNOWN_BYTES   ((size_t)256)      /* upper bound for the average size of a frame's names */
+#define KNOWN_BYTES   ((size_t)256) /* of a frame's names, until they are known: most are shorter */
 
 /* A process whose functions have their names in its memory. */
 struct machine {
@@ -42,6 +42,7 @@ struct machine {
 
 /* The names of a frame. */
 struct known {
+	size_t size; /* bytes that count for the user */
 	size_t n;
 	struct symbol symbols[];
 };
@@ -216,27 +217,29 @@ void remote_names_end(struct remote_names *remote, struct symbolizer *symbolizer
 /* A map_keep: drops the names of ended processes. */
 static bool is_kept(void *context, const void *key, uint64_t *value)
 {
+	const struct known *known = (const struct known *)(uintptr_t)*value;
 	struct remote_names *remote = context;
 	const struct machine *machine;
 	uint64_t process;
 
 	memcpy(&process, key, sizeof(process));
 	machine = find(remote, process);
-	if (machine && !quota_add(&remote->bytes, machine->owner, KNOWN_BYTES))
+	if (machine &&
+	    !quota_add(&remote->bytes, machine->owner, known ? known->size : KNOWN_BYTES))
 		return true;
 	free((void *)(uintptr_t)*value);
 	return false;
 }
 
-/* Is there room for more names of this user's programs? */
-static bool has_room(struct remote_names *remote, uint32_t user)
+/* Is there room for so many bytes more of names of this user's programs? */
+static bool has_room(struct remote_names *remote, uint32_t user, size_t size)
 {
-	if (!quota_allow(&remote->bytes, user, KNOWN_BYTES) && remote->ended) {
+	if (!quota_allow(&remote->bytes, user, size) && remote->ended) {
 		remote->ended = false;
 		quota_clear(&remote->bytes);
 		map_filter(remote->known, is_kept, remote);
 	}
-	return quota_allow(&remote->bytes, user, KNOWN_BYTES);
+	return quota_allow(&remote->bytes, user, size);
 }
 
 /* --- frames --------------------------------------------------------------------------------- */
@@ -248,7 +251,7 @@ int remote_names_meet(struct remote_names *remote, uint64_t process, uint64_t pl
 	const uint64_t key[2] = {process, place};
 	bool added = false;
 
-	if (!machine || !has_room(remote, machine->owner))
+	if (!machine || !has_room(remote, machine->owner, KNOWN_BYTES))
 		return 0;
 	frame.user = machine->owner;
 	if (!map_put(remote->known, key, &added) ||
@@ -354,25 +357,24 @@ static bool is_tried_again(const struct machine *machine, const struct symbol_fr
 	return machine && frame->time < machine->reader->retries;
 }
 
-int remote_names_answer(struct remote_names *remote, const struct symbol_frame *frame,
-			const struct symbol *symbols, size_t n)
+static size_t size_of(const struct symbol *symbols, size_t n)
 {
-	struct machine *machine = n ? NULL : find(remote, frame->owner);
-	struct symbol_frame again = *frame;
-	const uint64_t key[2] = {frame->owner, frame->place};
-	uint64_t *slot = map_get(remote->known, key);
 	size_t size = sizeof(struct known) + n * sizeof(*symbols);
-	struct known *known;
-	char *text;
 
-	again.time++;
-	if (is_tried_again(machine, frame))
-		return buffer_append(&machine->frames, &again, sizeof(again));
 	for (size_t i = 0; i < n; i++)
 		size += text_size(symbols[i].name) + text_size(symbols[i].file);
-	known = slot && !*slot ? malloc(size) : NULL;
+	return size;
+}
+
+/* Keeps the names of a frame that was requested. */
+static int keep(uint64_t *slot, size_t counted, const struct symbol *symbols, size_t n)
+{
+	struct known *known = malloc(size_of(symbols, n));
+	char *text;
+
 	if (!known)
-		return slot && !*slot ? -ENOMEM : 0;
+		return -ENOMEM;
+	known->size = counted;
 	known->n = n;
 	text = (char *)&known->symbols[n];
 	for (size_t i = 0; i < n; i++) {
@@ -382,6 +384,29 @@ int remote_names_answer(struct remote_names *remote, const struct symbol_frame *
 	}
 	*slot = (uintptr_t)known;
 	return 0;
+}
+
+int remote_names_answer(struct remote_names *remote, const struct symbol_frame *frame,
+			const struct symbol *symbols, size_t n)
+{
+	struct machine *machine = n ? NULL : find(remote, frame->owner);
+	struct symbol_frame again = *frame;
+	const uint64_t key[2] = {frame->owner, frame->place};
+	const uint32_t user = (uint32_t)frame->user;
+	size_t size = size_of(symbols, n), more = size > KNOWN_BYTES ? size - KNOWN_BYTES : 0;
+	uint64_t *slot;
+
+	again.time++;
+	if (is_tried_again(machine, frame))
+		return buffer_append(&machine->frames, &again, sizeof(again));
+	(void)has_room(remote, user, more);
+	slot = map_get(remote->known, key);
+	if (!slot || *slot)
+		return 0;
+	/* Programs choose the length of their names. */
+	if (more && !quota_take(&remote->bytes, user, more))
+		more = n = 0;
+	return keep(slot, KNOWN_BYTES + more, symbols, n);
 }
 
 enum remote_state remote_names_find(const struct remote_names *remote, uint64_t process,

@@ -20,9 +20,11 @@
 #include "../../util/log.h"
 #include "../../util/map.h"
 #include "../../util/process_quota.h"
+#include "../../util/quota.h"
 #include "../../util/turns.h"
 
-#define CODE_MAX 256 /* processes whose jitdump files are kept open */
+#define CODE_MAX    256        /* processes whose jitdump files are kept open */
+#define WAITING_MAX (1u << 18) /* frames */
 
 /* A file, or other space of frames, with those that wait. */
 struct subject {
@@ -66,6 +68,7 @@ struct symbolizer {
 	struct map *bad;      /* files on which a reader failed */
 	struct map *unread;   /* files that are missing or were replaced */
 	size_t failures, n_unread;
+	struct quota waiting;          /* frames without an answer */
 	struct process_quota dumps;    /* processes that have some */
 	uint64_t spent[SYMBOL_SPACES]; /* CPU time of readers; ns */
 	struct names_left left;        /* temporary */
@@ -167,6 +170,7 @@ int symbolizer_create(struct opener *opener, symbolizer_names *names, void *cont
 	if (!symbolizer)
 		return -ENOMEM;
 	symbolizer->opener = opener;
+	symbolizer->waiting.most = WAITING_MAX;
 	symbolizer->names = names;
 	symbolizer->context = context;
 	symbolizer->subjects = map_create(2 * sizeof(uint64_t));
@@ -198,6 +202,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	map_free(symbolizer->bad);
 	map_free(symbolizer->unread);
 	process_quota_free(&symbolizer->dumps);
+	quota_free(&symbolizer->waiting);
 	free(symbolizer);
 }
 
@@ -228,17 +233,20 @@ static int take_file(struct subject *subject, const struct symbol_file *file)
 int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *frame,
 		   const struct symbol_file *file)
 {
+	const uint32_t user = (uint32_t)frame->user;
 	struct subject *subject;
 	int err = 0;
 
-	if (is_of_file(frame->space) && map_get(symbolizer->bad, &frame->owner))
+	/* Programs may have frames faster than readers name them. */
+	if ((is_of_file(frame->space) && map_get(symbolizer->bad, &frame->owner)) ||
+	    !quota_take(&symbolizer->waiting, user, 1))
 		return symbolizer->names(symbolizer->context, frame, NULL, 0);
 	subject = symbolizer_get(symbolizer, frame->space, frame->owner);
 	if (subject && file)
 		err = take_file(subject, file);
 	if (!subject || err || buffer_append(&subject->frames, frame, sizeof(*frame)))
 		return -ENOMEM;
-	return enqueue(symbolizer, subject, (uint32_t)frame->user);
+	return enqueue(symbolizer, subject, user);
 }
 
 int symbolizer_set_map(struct symbolizer *symbolizer, uint64_t process, int fd)
@@ -402,6 +410,7 @@ static int pass_on(struct symbolizer *symbolizer, struct subject *subject, size_
 		int n = known ? names_take(&symbolizer->left, symbols) : 0;
 
 		known = known && n >= 0;
+		quota_return(&symbolizer->waiting, (uint32_t)frames[i].user, 1);
 		err = symbolizer->names(symbolizer->context, &frames[i], symbols,
 					n < 0 ? 0 : (size_t)n);
 	}

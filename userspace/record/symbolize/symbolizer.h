@@ -67,7 +67,8 @@ void symbolizer_free(struct symbolizer *symbolizer); /* NULL is allowed */
 /* Starts the reader of files before the first request. */
 void symbolizer_prepare(struct symbolizer *symbolizer);
 
-/* Requests the names of a frame; `file` is needed if it lies in one. -ENOMEM. */
+/* Requests the names of a frame; `file` is needed if it lies in one. If too many of its user's
+ * wait, it gets none, at once. -ENOMEM, and errors of `names`. */
 int symbolizer_ask(struct symbolizer *symbolizer, const struct symbol_frame *frame,
 		   const struct symbol_file *file);
 
