@@ -44,3 +44,14 @@ explode() { # KIND COUNT VERB...
 	explode totals 500000 info
 	same 'status of info' $code 0
 }
+
+@test "small VMProf profile or PyPy log unfolds to gigabytes: refused with a sentence, in less than 1 GiB" {
+	head -c 2500M /dev/zero | gzip -1 >zeros.data
+	explode zeros 0 import vmprof
+	same status $code 1
+	grep -F 'GCPROF_MEMORY=8G allows more' log
+	echo >none.vmprof
+	explode zeros 0 import vmprof none.vmprof --pypylog
+	same 'status with a log' $code 1
+	grep -F 'GCPROF_MEMORY=8G allows more' log
+}

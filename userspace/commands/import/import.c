@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* import.c: gcprof import: converts files of other profilers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "../../record/machine/clock.h"
 #include "../../util/buffer.h"
 #include "../../util/log.h"
+#include "../../util/memory.h"
 #include "../../util/output_file.h"
 #include "../../util/plural.h"
 #include "../commands.h"
@@ -56,14 +58,23 @@ static int parse_arguments(struct import_arguments *arguments, int argc, char **
 	return 0;
 }
 
-/* The contents of a file, decompressed if it is gzip. */
+/* The contents of a file, decompressed if it is gzip: a small one may unfold to gigabytes. */
 static int read_file(const char *path, struct buffer *out)
 {
-	gzFile file = gzopen(path, "rbe");
-	int error = 0, n = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), error = 0, n = 1;
+	struct stat st;
+	gzFile file;
 
-	if (!file)
-		return errno ? -errno : -ENOMEM;
+	if (fd < 0 || fstat(fd, &st))
+		error = -errno;
+	if (!error)
+		memory_allow(&st);
+	file = error ? NULL : gzdopen(fd, "rb");
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return error ? error : -ENOMEM;
+	}
 	while (!error && n > 0) {
 		error = buffer_reserve(out, BLOCK_SIZE);
 		if (error)
@@ -134,6 +145,19 @@ static int clock_of_now(struct pypylog_clock *clock, uint64_t *offset)
 
 /* --- the import ------------------------------------------------------------------------------ */
 
+static void cmd_import_explain(const char *path, int error)
+{
+	if (error == -EBADMSG)
+		log_error("%s: not a VMProf profile", path);
+	else if (error == -ENOTSUP)
+		log_error("%s: of a 32-bit or Windows program, which cannot be imported", path);
+	else if (error == -EPROTO)
+		log_error("%s: written by a newer VMProf; versions up to 7 are supported", path);
+	else
+		log_error("%s: %s", path,
+			  error == -ENOMEM ? profile_error_text(error) : strerror(-error));
+}
+
 static int read_log(const struct import_arguments *arguments, struct pypylog *log, uint64_t *offset)
 {
 	struct pypylog_clock clock;
@@ -153,7 +177,7 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 	if (error == -EBADMSG)
 		log_error("%s: not a PyPy log; PYPYLOG=gc:FILE writes one", arguments->pypylog);
 	else if (error)
-		log_error("%s: %s", arguments->pypylog, strerror(-error));
+		cmd_import_explain(arguments->pypylog, error);
 	if (!error && log->bad_lines)
 		log_warning("%s: left out %" PRIu64 " %s nothing", arguments->pypylog,
 			    log->bad_lines,
@@ -161,18 +185,6 @@ static int read_log(const struct import_arguments *arguments, struct pypylog *lo
 				    .text);
 	buffer_free(&text);
 	return error;
-}
-
-static void cmd_import_explain(const char *path, int error)
-{
-	if (error == -EBADMSG)
-		log_error("%s: not a VMProf profile", path);
-	else if (error == -ENOTSUP)
-		log_error("%s: of a 32-bit or Windows program, which cannot be imported", path);
-	else if (error == -EPROTO)
-		log_error("%s: written by a newer VMProf; versions up to 7 are supported", path);
-	else
-		log_error("%s: %s", path, strerror(-error));
 }
 
 static void tell(const struct import_arguments *arguments, const struct vmprof_result *result,
@@ -243,7 +255,7 @@ static int cmd_import_run(int argc, char **argv)
 	}
 	error = read_file(arguments.words[1], &data);
 	if (error) {
-		log_error("%s: %s", arguments.words[1], strerror(-error));
+		cmd_import_explain(arguments.words[1], error);
 		goto out;
 	}
 	request.name = arguments.words[1];
