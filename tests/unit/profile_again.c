@@ -259,6 +259,31 @@ TEST(stacks_are_lost_after_too_many_others)
 	free_files();
 }
 
+/* What other definitions and notes use stays, however many strings come and go. */
+TEST(what_is_in_use_outlasts_many_others)
+{
+	struct record cpu = {.kind = RECORD_cpu, .cpu = {.thread = 2}};
+	char name[128];
+
+	begin();
+	define_world();
+	while (made.named != (UINT64_C(1) << FRAMES) - 1)
+		name_frame();
+	cpu.cpu.stack = profile_writer_stack(made.split, 0, frame(1));
+	for (int i = 0; i < 300000; i++)
+		profile_writer_string(made.split, name,
+				      (size_t)snprintf(name, sizeof(name), "%0100d", i));
+	next_segment();
+	cpu.cpu.time = ++made.time;
+	CHECK_EQ(profile_writer_put(made.split, &cpu), 0);
+	finish();
+	read_rest(1);
+	CHECK_EQ(count(RECORD_symbol), 2);
+	CHECK(file.names[1] && *file.strings[file.names[1]]);
+	CHECK(file.modules[1] && *file.strings[file.modules[1]]);
+	free_files();
+}
+
 static void put_gc(enum record_kind kind, uint64_t cycle)
 {
 	struct record record = {.kind = kind};

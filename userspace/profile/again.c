@@ -29,20 +29,18 @@ enum { GROUP_BYTES = 64 * 1024 /* of an `again` record: about */ };
 static void thing_drop(struct again *again, struct thing *thing)
 {
 	again_notes_drop(again, thing, 0);
-	again->bytes[thing->kind] -= sizeof(*thing) + thing->size;
+	again_leave(again, thing->packed, thing->size);
+	again_unlink(again, thing);
 	map_remove(again->things[thing->kind], &thing->id);
 	free(thing);
 }
 
-/* Ids are assigned in ascending order. */
-static void drop_older(struct again *again, enum record_ref kind, uint64_t id)
+static void drop_older(struct again *again, const struct thing *than)
 {
-	while (again->bytes[kind] > limits[kind] && again->oldest[kind] < id) {
-		struct thing *oldest = again_find(again, kind, again->oldest[kind]++);
+	struct thing *thing;
 
-		if (oldest)
-			thing_drop(again, oldest);
-	}
+	while ((thing = again_excess(again, than->kind, limits[than->kind])) && thing != than)
+		thing_drop(again, thing);
 }
 
 static struct thing *thing_make(struct again *again, enum record_ref kind, uint64_t id,
@@ -62,8 +60,8 @@ static struct thing *thing_make(struct again *again, enum record_ref kind, uint6
 	thing->size = packed->size;
 	if (packed->size)
 		memcpy(thing->packed, packed->data, packed->size);
-	again->bytes[kind] += sizeof(*thing) + packed->size;
-	drop_older(again, kind, id);
+	again_link(again, thing);
+	drop_older(again, thing);
 	return thing;
 }
 
@@ -101,6 +99,7 @@ static int keep(struct again *again, const struct record *record)
 	thing = thing_make(again, kind, id, &again->packed);
 	if (!thing)
 		return -ENOMEM;
+	again_use(again, record, true);
 	if (record->kind == RECORD_thread)
 		thing->process = record->thread.process;
 	return 0;

@@ -5,8 +5,8 @@
  * segments. What a record refers to and this segment has not defined yet is repeated before it, in
  * `again` records, which a reader of earlier segments skips.
  *
- * The memory for this is limited. Beyond the limit the oldest entries are forgotten; later segments
- * lack their definitions.
+ * The memory for this is limited. Beyond the limit the oldest entries are forgotten, those in use
+ * by others last; later segments lack their definitions.
  */
 #ifndef GCPROF_AGAIN_H
 #define GCPROF_AGAIN_H

@@ -19,6 +19,7 @@ void again_note_drop(struct again *again, struct thing *owner, struct note *note
 	*(note->previous ? &note->previous->next : &owner->first) = note->next;
 	*(note->next ? &note->next->previous : &owner->last) = note->previous;
 	again->note_bytes -= sizeof(*note) + note->size;
+	again_leave(again, note->packed, note->size);
 	map_remove(again->notes, &key);
 	free(note->packed);
 	free(note);
@@ -77,14 +78,17 @@ int again_note_put(struct again *again, struct thing *owner, const struct record
 		return 0;
 	note = note ? note : note_make(again, owner, record->kind, key);
 	err = note ? codec_pack(&again->codec, record, &again->packed) : -ENOMEM;
-	packed = err ? NULL : realloc(note->packed, again->packed.size);
+	packed = err ? NULL : malloc(again->packed.size);
 	if (!packed)
 		return -ENOMEM;
 	memcpy(packed, again->packed.data, again->packed.size);
+	again_leave(again, note->packed, note->size);
+	free(note->packed);
 	again->note_bytes += again->packed.size - note->size;
 	note->packed = packed;
 	note->size = again->packed.size;
 	note->segment = again->segment;
+	again_use(again, record, true);
 	return 0;
 }
 

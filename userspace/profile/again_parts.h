@@ -29,9 +29,17 @@ struct thing {
 	uint32_t appended;    /* number of notes without a key */
 	bool ended;           /* to be dropped soon */
 	enum record_ref kind; /* REF_none: the recording itself */
+	uint32_t uses;        /* by things and notes that are kept; of strings and modules only */
+	struct thing *older, *newer;
 	struct note *first, *last;
 	size_t size;
 	char packed[];
+};
+
+/* Those of a kind, in the order in which they came here. */
+struct things {
+	struct thing *oldest, *newest;
+	size_t bytes;
 };
 
 /* A defined stack. Stacks are numerous and have no notes. */
@@ -61,9 +69,8 @@ struct again {
 	struct codec codec;       /* of records packed one by one */
 	struct map *things[REFS]; /* by id: struct thing *; not for stacks */
 	struct stack_row *stacks; /* STACK_ROWS, by id */
-	size_t bytes[REFS];       /* of things */
-	uint64_t oldest[REFS];    /* lower ids have been forgotten */
-	struct map *notes;        /* struct note_key: struct note * */
+	struct things unused[REFS], used[REFS];
+	struct map *notes; /* struct note_key: struct note * */
 	size_t note_bytes;
 	struct buffer endings; /* struct ending[], in order of time */
 	size_t forgotten;      /* index of the first one left */
@@ -113,18 +120,31 @@ static inline uint64_t again_at(const struct record *record, size_t offset)
 	return value;
 }
 
-/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
-struct thing *again_owner(const struct again *again, const struct record *record);
-uint64_t again_key(const struct record *record, struct thing *owner);
-
-/* --- notes (again_notes.c) --- */
-
 static inline struct thing *again_find(const struct again *again, enum record_ref kind, uint64_t id)
 {
 	const uint64_t *place = id ? map_get(again->things[kind], &id) : NULL;
 
 	return place ? (struct thing *)(uintptr_t)*place : NULL;
 }
+
+/* --- uses (again_uses.c) --- */
+
+/* Puts a thing into the list where it belongs, or takes it out. */
+void again_link(struct again *again, struct thing *thing);
+void again_unlink(struct again *again, struct thing *thing);
+
+/* A record that is kept begins or ceases to use what it refers to. */
+void again_use(struct again *again, const struct record *record, bool begins);
+void again_leave(struct again *again, const char *packed, size_t size);
+
+/* What is to be forgotten next; NULL: all have room. */
+struct thing *again_excess(const struct again *again, enum record_ref kind, size_t limit);
+
+/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
+struct thing *again_owner(const struct again *again, const struct record *record);
+uint64_t again_key(const struct record *record, struct thing *owner);
+
+/* --- notes (again_notes.c) --- */
 
 struct note *again_note_find(const struct again *again, const struct thing *owner,
 			     enum record_kind kind, uint64_t key);
