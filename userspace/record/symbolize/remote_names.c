@@ -23,7 +23,7 @@
 #define KNOWN_BYTES   ((size_t)256) /* of a frame's names, until they are known: most are shorter */
 
 /* A process whose functions have their names in its memory. */
-struct machine {
+struct program {
 	struct remote_names *remote;
 	uint64_t process;
 	uint32_t owner; /* user for whom it counts */
@@ -49,9 +49,9 @@ struct known {
 
 struct remote_names {
 	struct files *files;
-	struct map *machines; /* process to struct machine * */
+	struct map *programs; /* process to struct program * */
 	struct map *known;    /* process and place to struct known *; 0: requested */
-	struct quota room;    /* of machines */
+	struct quota room;    /* of programs */
 	struct quota bytes;
 	bool ended; /* a process ended since `known` was last cleaned up */
 };
@@ -65,9 +65,9 @@ int remote_names_create(struct files *files, struct remote_names **out)
 	remote->files = files;
 	remote->room.most = PROCESSES_MAX;
 	remote->bytes.most = NAMES_MAX;
-	remote->machines = map_create(sizeof(uint64_t));
+	remote->programs = map_create(sizeof(uint64_t));
 	remote->known = map_create(2 * sizeof(uint64_t));
-	if (!remote->machines || !remote->known) {
+	if (!remote->programs || !remote->known) {
 		remote_names_free(remote);
 		return -ENOMEM;
 	}
@@ -75,22 +75,22 @@ int remote_names_create(struct files *files, struct remote_names **out)
 	return 0;
 }
 
-static void machine_free(void *value)
+static void program_free(void *value)
 {
-	struct machine *machine = value;
+	struct program *program = value;
 
-	opener_cancel(files_opener(machine->remote->files), machine);
-	if (machine->memory >= 0)
-		close(machine->memory);
-	buffer_free(&machine->frames);
-	free(machine);
+	opener_cancel(files_opener(program->remote->files), program);
+	if (program->memory >= 0)
+		close(program->memory);
+	buffer_free(&program->frames);
+	free(program);
 }
 
 void remote_names_free(struct remote_names *remote)
 {
 	if (!remote)
 		return;
-	map_free_all(remote->machines, machine_free);
+	map_free_all(remote->programs, program_free);
 	map_free_all(remote->known, free);
 	quota_free(&remote->room);
 	quota_free(&remote->bytes);
@@ -113,98 +113,98 @@ const struct name_reader *remote_names_reader(const char *path)
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-static struct machine *find(const struct remote_names *remote, uint64_t process)
+static struct program *find(const struct remote_names *remote, uint64_t process)
 {
-	const uint64_t *slot = map_get(remote->machines, &process);
+	const uint64_t *slot = map_get(remote->programs, &process);
 
-	return slot ? (struct machine *)(uintptr_t)*slot : NULL;
+	return slot ? (struct program *)(uintptr_t)*slot : NULL;
 }
 
 static void remote_names_forget(struct remote_names *remote, uint64_t process)
 {
-	struct machine *machine = find(remote, process);
+	struct program *program = find(remote, process);
 
-	if (!machine)
+	if (!program)
 		return;
-	map_remove(remote->machines, &process);
-	quota_return(&remote->room, machine->owner, 1);
-	machine_free(machine);
+	map_remove(remote->programs, &process);
+	quota_return(&remote->room, program->owner, 1);
+	program_free(program);
 	remote->ended = true;
 }
 
 static void space_opened(void *context, const struct opener_result *result)
 {
-	struct machine *machine = context;
+	struct program *program = context;
 
-	machine->memory = result->fd;
-	machine->user = result->file.uid;
-	machine->is_opened = true;
+	program->memory = result->fd;
+	program->user = result->file.uid;
+	program->is_opened = true;
 }
 
-static void open_memory(struct machine *machine)
+static void open_memory(struct program *program)
 {
-	const struct event_mmap *event = &machine->mapping;
+	const struct event_mmap *event = &program->mapping;
 	const struct opener_space space = {.pid = event->header.tid,
 					   .mapping = opener_mapping_of(event)};
 
-	machine->is_opening = true;
-	(void)opener_space(files_opener(machine->remote->files), &space, space_opened, machine);
+	program->is_opening = true;
+	(void)opener_space(files_opener(program->remote->files), &space, space_opened, program);
 }
 
 /* NULL: no memory, or too many processes of that user. */
-static struct machine *add(struct remote_names *remote, uint64_t process,
+static struct program *add(struct remote_names *remote, uint64_t process,
 			   const struct event_mmap *event, uint32_t user)
 {
-	struct machine *machine;
+	struct program *program;
 	uint64_t *slot;
 
 	if (!quota_take(&remote->room, user, 1))
 		return NULL;
-	machine = calloc(1, sizeof(*machine));
-	slot = machine ? map_put(remote->machines, &process, NULL) : NULL;
+	program = calloc(1, sizeof(*program));
+	slot = program ? map_put(remote->programs, &process, NULL) : NULL;
 	if (!slot) {
 		quota_return(&remote->room, user, 1);
-		free(machine);
+		free(program);
 		return NULL;
 	}
-	*slot = (uintptr_t)machine;
-	machine->remote = remote;
-	machine->owner = user;
-	machine->process = process;
-	machine->memory = -1;
-	machine->mapping = *event;
-	return machine;
+	*slot = (uintptr_t)program;
+	program->remote = remote;
+	program->owner = user;
+	program->process = process;
+	program->memory = -1;
+	program->mapping = *event;
+	return program;
 }
 
 void remote_names_map(struct remote_names *remote, uint64_t process, const struct event_mmap *event,
 		      const struct name_reader *reader, uint32_t user)
 {
-	struct machine *machine;
+	struct program *program;
 
 	/* The mapping belongs to a program that the process executed later. */
 	remote_names_forget(remote, process);
-	machine = add(remote, process, event, user);
-	if (!machine)
+	program = add(remote, process, event, user);
+	if (!program)
 		return;
-	machine->reader = reader;
-	open_memory(machine);
+	program->reader = reader;
+	open_memory(program);
 }
 
 void remote_names_fork(struct remote_names *remote, uint64_t parent, uint64_t child,
 		       const struct remote_process *ids)
 {
-	const struct machine *of = find(remote, parent);
+	const struct program *of = find(remote, parent);
 	struct event_mmap event;
-	struct machine *machine;
+	struct program *program;
 
 	if (!of || find(remote, child))
 		return;
 	event = of->mapping;
 	event.header.pid = ids->pid;
 	event.header.tid = ids->proc_pid;
-	machine = add(remote, child, &event, ids->user);
-	if (machine)
-		machine->reader = of->reader;
+	program = add(remote, child, &event, ids->user);
+	if (program)
+		program->reader = of->reader;
 }
 
 void remote_names_end(struct remote_names *remote, struct symbolizer *symbolizer, uint64_t process)
@@ -219,13 +219,13 @@ static bool is_kept(void *context, const void *key, uint64_t *value)
 {
 	const struct known *known = (const struct known *)(uintptr_t)*value;
 	struct remote_names *remote = context;
-	const struct machine *machine;
+	const struct program *program;
 	uint64_t process;
 
 	memcpy(&process, key, sizeof(process));
-	machine = find(remote, process);
-	if (machine &&
-	    !quota_add(&remote->bytes, machine->owner, known ? known->size : KNOWN_BYTES))
+	program = find(remote, process);
+	if (program &&
+	    !quota_add(&remote->bytes, program->owner, known ? known->size : KNOWN_BYTES))
 		return true;
 	free((void *)(uintptr_t)*value);
 	return false;
@@ -246,45 +246,45 @@ static bool has_room(struct remote_names *remote, uint32_t user, size_t size)
 
 int remote_names_meet(struct remote_names *remote, uint64_t process, uint64_t place)
 {
-	struct machine *machine = find(remote, process);
+	struct program *program = find(remote, process);
 	struct symbol_frame frame = {.space = SYMBOL_REMOTE, .owner = process, .place = place};
 	const uint64_t key[2] = {process, place};
 	bool added = false;
 
-	if (!machine || !has_room(remote, machine->owner, KNOWN_BYTES))
+	if (!program || !has_room(remote, program->owner, KNOWN_BYTES))
 		return 0;
-	frame.user = machine->owner;
+	frame.user = program->owner;
 	if (!map_put(remote->known, key, &added) ||
-	    (added && buffer_append(&machine->frames, &frame, sizeof(frame))))
+	    (added && buffer_append(&program->frames, &frame, sizeof(frame))))
 		return -ENOMEM;
 	if (added)
-		(void)quota_add(&remote->bytes, machine->owner, KNOWN_BYTES);
+		(void)quota_add(&remote->bytes, program->owner, KNOWN_BYTES);
 	/* Most forked processes soon execute another program. */
-	if (!machine->is_opening)
-		open_memory(machine);
+	if (!program->is_opening)
+		open_memory(program);
 	return 0;
 }
 
 /* Hands the process over to the symbolizer, once everything is there; false: not yet. */
-static bool hand_over(struct machine *machine, struct symbolizer *symbolizer, int *err)
+static bool hand_over(struct program *program, struct symbolizer *symbolizer, int *err)
 {
-	const struct event_mmap *mapping = &machine->mapping;
+	const struct event_mmap *mapping = &program->mapping;
 	const struct file *file =
-		files_find(machine->remote->files, mapping->major, mapping->minor, mapping->inode);
-	struct symbol_remote space = {.process = machine->process,
-				      .pid = machine->mapping.header.pid,
-				      .memory = machine->memory,
-				      .user = machine->user,
+		files_find(program->remote->files, mapping->major, mapping->minor, mapping->inode);
+	struct symbol_remote space = {.process = program->process,
+				      .pid = program->mapping.header.pid,
+				      .memory = program->memory,
+				      .user = program->user,
 				      .start = mapping->address,
 				      .offset = mapping->offset};
 
-	if (machine->is_asked)
+	if (program->is_asked)
 		return true;
-	if (!machine->is_opened || !file || file->fd < 0)
+	if (!program->is_opened || !file || file->fd < 0)
 		return false;
 	space.library = dup(file->fd);
-	machine->memory = -1;
-	machine->is_asked = true;
+	program->memory = -1;
+	program->is_asked = true;
 	*err = symbolizer_add_remote(symbolizer, &space);
 	return true;
 }
@@ -292,28 +292,28 @@ static bool hand_over(struct machine *machine, struct symbolizer *symbolizer, in
 /* Did readers rest long enough since the last request? The first ones find the most, and follow
  * soon.
  */
-static bool may_ask(const struct machine *machine, const struct symbolizer *symbolizer)
+static bool may_ask(const struct program *program, const struct symbolizer *symbolizer)
 {
-	uint64_t rests = machine->requests < machine->reader->rests ? machine->requests
-								    : machine->reader->rests;
+	uint64_t rests = program->requests < program->reader->rests ? program->requests
+								    : program->reader->rests;
 
-	return clock_now() - machine->asked >=
-	       rests * (symbolizer_spent(symbolizer, SYMBOL_REMOTE) - machine->spent);
+	return clock_now() - program->asked >=
+	       rests * (symbolizer_spent(symbolizer, SYMBOL_REMOTE) - program->spent);
 }
 
-static int ask(struct machine *machine, struct symbolizer *symbolizer)
+static int ask(struct program *program, struct symbolizer *symbolizer)
 {
-	const struct symbol_frame *frames = (const void *)machine->frames.data;
+	const struct symbol_frame *frames = (const void *)program->frames.data;
 	int err = 0;
 
-	if (!machine->frames.size || !hand_over(machine, symbolizer, &err))
+	if (!program->frames.size || !hand_over(program, symbolizer, &err))
 		return 0;
-	machine->requests++;
-	machine->asked = clock_now();
-	machine->spent = symbolizer_spent(symbolizer, SYMBOL_REMOTE);
-	for (size_t i = 0; i < machine->frames.size / sizeof(*frames) && !err; i++)
+	program->requests++;
+	program->asked = clock_now();
+	program->spent = symbolizer_spent(symbolizer, SYMBOL_REMOTE);
+	for (size_t i = 0; i < program->frames.size / sizeof(*frames) && !err; i++)
 		err = symbolizer_ask(symbolizer, &frames[i], NULL);
-	buffer_free(&machine->frames);
+	buffer_free(&program->frames);
 	return err;
 }
 
@@ -324,11 +324,11 @@ int remote_names_ask(struct remote_names *remote, struct symbolizer *symbolizer,
 	uint64_t *value;
 	int err = 0;
 
-	while (!err && map_next(remote->machines, &cursor, &key, &value)) {
-		struct machine *machine = (struct machine *)(uintptr_t)*value;
+	while (!err && map_next(remote->programs, &cursor, &key, &value)) {
+		struct program *program = (struct program *)(uintptr_t)*value;
 
-		if (last || may_ask(machine, symbolizer))
-			err = ask(machine, symbolizer);
+		if (last || may_ask(program, symbolizer))
+			err = ask(program, symbolizer);
 	}
 	return err;
 }
@@ -352,9 +352,9 @@ static const char *copy_text(char **at, const char *text)
 }
 
 /* Shall the frame be asked for once more? Its function may have moved meanwhile. */
-static bool is_tried_again(const struct machine *machine, const struct symbol_frame *frame)
+static bool is_tried_again(const struct program *program, const struct symbol_frame *frame)
 {
-	return machine && frame->time < machine->reader->retries;
+	return program && frame->time < program->reader->retries;
 }
 
 static size_t size_of(const struct symbol *symbols, size_t n)
@@ -389,7 +389,7 @@ static int keep(uint64_t *slot, size_t counted, const struct symbol *symbols, si
 int remote_names_answer(struct remote_names *remote, const struct symbol_frame *frame,
 			const struct symbol *symbols, size_t n)
 {
-	struct machine *machine = n ? NULL : find(remote, frame->owner);
+	struct program *program = n ? NULL : find(remote, frame->owner);
 	struct symbol_frame again = *frame;
 	const uint64_t key[2] = {frame->owner, frame->place};
 	const uint32_t user = (uint32_t)frame->user;
@@ -397,8 +397,8 @@ int remote_names_answer(struct remote_names *remote, const struct symbol_frame *
 	uint64_t *slot;
 
 	again.time++;
-	if (is_tried_again(machine, frame))
-		return buffer_append(&machine->frames, &again, sizeof(again));
+	if (is_tried_again(program, frame))
+		return buffer_append(&program->frames, &again, sizeof(again));
 	(void)has_room(remote, user, more);
 	slot = map_get(remote->known, key);
 	if (!slot || *slot)
