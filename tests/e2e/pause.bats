@@ -52,21 +52,35 @@ outside() { # COLUMN
 		END {printf "%.0f\n", sum + values[n] - values[1]}' out pauses
 }
 
-# Fails if two numbers differ by more than so many per cent.
-close_to() { # WHAT VALUE TRUTH PERCENT
+# Fails if two numbers differ by more than so many per cent, or the first is more by another number.
+close_to() { # WHAT VALUE TRUTH PERCENT [MORE]
 	echo "$1: $2, truth $3"
-	jq -ne "($2 - $3 | fabs) <= $3 * $4 / 100" >/dev/null
+	jq -ne "($3 * $4 / 100) as \$off | $2 - $3 | . >= -\$off and . <= \$off + ${5:-0}" >/dev/null
+}
+
+# What the program takes until its first line, and to end, is in none of its lines: where memory comes
+# slowly, that may be more than a few per cent of all.
+agrees_on_cpu() {
+	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 8 \
+		"$(awk 'NR == 1 {print $4 + 100000000}' out)"
 }
 
 agrees() { # PERCENT_OF_CALLS
 	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" "$1"
 	close_to bytes "$(ask .alloc.bytes.estimate)" "$(outside 3)" 8
-	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 8
+	agrees_on_cpu
+}
+
+# Ends the program when it has gone on for a while, however late that is, and waits for the recorder.
+end_program() { # [PARENT]
+	sleep 1
+	pkill -TERM -P "${1:-$recorder}" -x paced
+	wait "$recorder"
 }
 
 @test "calls, allocation and CPU time are those outside of the pauses" {
 	for options in '--max-overhead off' '--max-overhead 100'; do
-		begin $options -R 4K -- ./paced 6
+		begin $options -R 4K -- ./paced 200
 		wait_until is_recording "$recorder"
 		sleep 1
 		ask_for pause 1
@@ -76,7 +90,7 @@ agrees() { # PERCENT_OF_CALLS
 		ask_for pause 2
 		sleep 0.5
 		ask_for resume 2
-		wait "$recorder"
+		end_program
 		cat record.log
 		read_report gcprof.data
 		agrees 3
@@ -102,14 +116,14 @@ agrees() { # PERCENT_OF_CALLS
 }
 
 @test "--off-cpu and --keep: a thread's time is that outside of the pause, in snapshots as well" {
-	begin --off-cpu --keep 1m -- ./paced 4
+	begin --off-cpu --keep 1m -- ./paced 200
 	wait_until is_recording "$recorder"
 	sleep 0.7
 	ask_for pause 1
 	sleep 0.7
 	"$GCPROF" snapshot "$recorder"
 	ask_for resume 1
-	wait "$recorder"
+	end_program
 	for file in gcprof-0001.data gcprof-0002.data; do
 		holds '(.paused | length) == 1 and .paused_ns > 600000000 and .selected_ns == .duration_ns - .paused_ns' \
 			"$file"
@@ -128,13 +142,15 @@ agrees() { # PERCENT_OF_CALLS
 }
 
 @test "--start-paused: nothing is recorded before the resume, all names are there after it" {
-	begin --start-paused -R 4K -- ./paced 3
+	begin --start-paused -R 4K -- ./paced 200
 	wait_until is_recording "$recorder"
 	sleep 1
 	ask_for resume 1
-	wait "$recorder"
+	end_program
 	agrees 3
-	holds '.paused[0].start_ns - .start_ns < 1000000000 and (.paused | length) == 1'
+	holds '(.paused | length) == 1'
+	same 'events before the resume' "$("$GCPROF" dump | jq -s --argjson resumed "$(ask '.paused[0] | .start_ns + .duration_ns')" '
+		[.[] | select(.record == ("cpu", "alloc", "syscall", "gc_begin")) | select(.time < $resumed)] | length')" 0
 	holds '[.alloc.types[].name] == ["object"] and .threads[0].name == "paced"'
 	holds '[.functions[].name] | index("step")'
 }
@@ -153,7 +169,7 @@ agrees() { # PERCENT_OF_CALLS
 	cat >run <<-END
 		#!/bin/sh
 		sleep 2
-		./paced 4
+		./paced 200
 	END
 	chmod +x run
 	begin -R 4K -- ./run
@@ -162,14 +178,14 @@ agrees() { # PERCENT_OF_CALLS
 	wait_until is_recording "$(pgrep -P "$recorder" -x run)" paced
 	sleep 1
 	ask_for resume 1
-	wait "$recorder"
+	end_program "$(pgrep -P "$recorder" -x run)"
 	agrees 3
 	holds '[.alloc.types[].name] == ["object"] and ([.threads[] | select(.name == "paced")] | length) == 1'
 	holds '[.functions[].name] | index("step")'
 }
 
 @test "a pause or resume that changes nothing, and requests by the program's number" {
-	begin -- ./paced 4
+	begin -- ./paced 200
 	wait_until is_recording "$recorder"
 	program=$(pgrep -P "$recorder" -x paced)
 	"$GCPROF" resume "$recorder"
@@ -181,13 +197,13 @@ agrees() { # PERCENT_OF_CALLS
 	"$GCPROF" resume "$program"
 	wait_until has_said 'resumed after' 1
 	"$GCPROF" resume "$program"
-	wait "$recorder"
+	end_program
 	holds '(.paused | length) == 1'
 	same pauses "$(grep -c 'paused; to resume' record.log)" 1
 }
 
 @test "another user can pause no recorder, and nobody another process" {
-	begin -- ./paced 3
+	begin -- ./paced 200
 	wait_until is_recording "$recorder"
 	cp "$GCPROF" gcprof
 	chmod -R a+rX . "$BATS_TEST_TMPDIR"
@@ -199,7 +215,7 @@ agrees() { # PERCENT_OF_CALLS
 	grep -q 'not a gcprof record' <<<"$output"
 	run "$GCPROF" pause x
 	same status "$status" 2
-	wait "$recorder"
+	end_program
 	holds '.paused == []'
 }
 
@@ -208,7 +224,7 @@ agrees() { # PERCENT_OF_CALLS
 	wait_until is_recording "$recorder"
 	program=$(pgrep -P "$recorder" -x paced)
 	started+=("$program")
-	sleep 1
+	wait_until has_stored cpu 60
 	ask_for pause 1
 	sleep 1.5
 	kill -KILL "$recorder"
@@ -221,16 +237,17 @@ agrees() { # PERCENT_OF_CALLS
 
 @test "--rotate: a pause that goes on in the next file is in both" {
 	local file whole=
-	begin --rotate 1s -- ./paced 5
+	begin --rotate 1s -- ./paced 200
 	wait_until is_recording "$recorder"
 	sleep 0.5
 	ask_for pause 1
-	sleep 2
+	# The file in which it begins, and one that has nothing else.
+	wait_until has_said 'is complete' $(($(grep -c 'is complete' record.log) + 2))
 	ask_for resume 1
-	wait "$recorder"
+	end_program
 	files=(gcprof-0*.data)
 	[ "${#files[@]}" -ge 3 ]
-	# On a busy machine it begins late: one of them is in it as a whole.
+	# One of them is in it as a whole.
 	for file in "${files[@]}"; do
 		"$GCPROF" report --json "$file" >report
 		jq -c '{file, paused_ns, duration_ns, samples: .cpu.samples}' report
@@ -240,7 +257,7 @@ agrees() { # PERCENT_OF_CALLS
 	done
 	[ -n "$whole" ]
 	"$GCPROF" merge -o gcprof.data "${files[@]}"
-	holds '(.paused | length) == 1 and .paused_ns > 1900000000'
+	holds '(.paused | length) == 1 and .paused_ns > 1000000000'
 	close_to calls "$(ask '.syscalls[] | select(.name == "getppid").count')" "$(outside 2)" 3
-	close_to CPU "$(ask '[.threads[] | select(.name == "paced").cpu_ns] | add')" "$(outside 4)" 8
+	agrees_on_cpu
 }
