@@ -432,14 +432,17 @@ TEST(fewer_samples_asked_for_means_fewer_collections_reported_alone)
 }
 
 /* Is one expected to be short behind one of its kind that took so long? Nothing is left of the
- * ceiling. */
+ * ceiling. One that takes long itself, as its thread waits for a CPU, is reported for that. */
 static bool is_summed_behind(struct fixture *f, uint64_t took)
 {
-	uint64_t alone = seen.alone;
+	uint64_t *last = &f->heap->provider->summary.took[GCPROF_GC_MINOR], alone;
 
-	f->heap->provider->summary.next = UINT64_MAX;
-	f->heap->provider->summary.took[GCPROF_GC_MINOR] = took;
-	collect(f, 1);
+	do {
+		alone = seen.alone;
+		f->heap->provider->summary.next = UINT64_MAX;
+		*last = took;
+		collect(f, 1);
+	} while (*last >= 1000000);
 	return seen.alone == alone;
 }
 

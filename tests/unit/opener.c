@@ -94,7 +94,8 @@ TEST(pipes_and_devices_are_not_opened)
 	CHECK_EQ(open_now(opener, &place, NULL), -EINVAL);
 	place = place_of(".");
 	CHECK_EQ(open_now(opener, &place, NULL), -EINVAL);
-	CHECK(clock_now() - began < 1000000000);
+	/* Who waits for one waits for 2 s. */
+	CHECK(clock_now() - began < UINT64_C(5000000000));
 	end(opener);
 }
 
@@ -111,7 +112,8 @@ TEST(a_lease_makes_nobody_wait)
 	fd = open("a", O_RDWR);
 	CHECK(fd >= 0 && !fcntl(fd, F_SETLEASE, F_WRLCK));
 	CHECK_EQ(open_now(opener, &place, NULL), -EWOULDBLOCK);
-	CHECK(clock_now() - began < 1000000000);
+	/* It would be taken away after 45 s. */
+	CHECK(clock_now() - began < UINT64_C(10000000000));
 	CHECK(!close(fd));
 	CHECK(has_text(open_now(opener, &place, NULL), "first"));
 	end(opener);
@@ -202,6 +204,9 @@ TEST(no_more_wait_than_there_is_room_for)
 	end(opener);
 }
 
+/* So often that a pause of this machine is not taken for the 2 s that each would take. */
+enum { AGAIN = 10 };
+
 TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
 {
 	struct opener *opener = begin();
@@ -239,10 +244,12 @@ TEST(a_file_system_that_does_not_answer_holds_up_nobody_else)
 					 "within 2 s; its functions have no names"));
 	/* It is not tried again, whatever the file; others are. */
 	began = clock_now();
-	CHECK_EQ(open_now(opener, &silent, NULL), -ETIME);
-	CHECK_EQ(opener_trouble(opener), NULL);
-	CHECK(has_text(open_now(opener, &file, NULL), "first"));
-	CHECK(clock_now() - began < UINT64_C(1000000000));
+	for (int i = 0; i < AGAIN; i++) {
+		CHECK_EQ(open_now(opener, &silent, NULL), -ETIME);
+		CHECK_EQ(opener_trouble(opener), NULL);
+		CHECK(has_text(open_now(opener, &file, NULL), "first"));
+	}
+	CHECK(clock_now() - began < AGAIN * UINT64_C(1000000000));
 	fuse_rig_end(&rig);
 	end(opener);
 }

@@ -449,11 +449,13 @@ TEST(memory_that_does_not_answer_holds_up_nobody_else)
 	snprintf(expected, sizeof(expected), "process %d: its memory was not reached within 2 s",
 		 pid);
 	CHECK(strstr(trouble_of(opener), expected));
-	/* It is not tried again. */
+	/* It is not tried again: each time would take 2 s. */
 	began = clock_now();
-	CHECK_EQ(reach(opener, &silent).err, -ETIME);
-	CHECK_EQ(opener_trouble(opener), NULL);
-	CHECK(clock_now() - began < UINT64_C(1000000000));
+	for (int i = 0; i < 10; i++) {
+		CHECK_EQ(reach(opener, &silent).err, -ETIME);
+		CHECK_EQ(opener_trouble(opener), NULL);
+	}
+	CHECK(clock_now() - began < UINT64_C(10000000000));
 	fuse_rig_end(&rig);
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);

@@ -98,7 +98,7 @@ TEST(process_is_shown_by_a_thread_of_its_own)
 	int maps = -1;
 
 	snprintf(begin, sizeof(begin), "/proc/%u/task/", pid);
-	for (int i = 0; i < 1000 && proc_living_thread(pid) == pid; i++)
+	for (int i = 0; i < 60000 && proc_living_thread(pid) == pid; i++)
 		usleep(1000);
 	proc_shown(pid, "maps", path);
 	CHECK(!strncmp(path, begin, strlen(begin)));
