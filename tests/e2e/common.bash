@@ -210,6 +210,22 @@ record_until() { # RECORD COUNT ARGUMENT...
 	unset 'started[-1]'
 }
 
+# Records a program that waits for a file, or ends with it, and makes that when so many records of a kind are in
+# gcprof.data: however late the recorder attaches. The program's status is that of this.
+record_told() { # FILE RECORD COUNT ARGUMENT...
+	local recorder code=0
+	rm -f gcprof.data "$1"
+	usual_options "${@:4}"
+	"$GCPROF" record "${usual[@]}" "${@:4}" >out 2>record.log 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until has_stored "$2" "$3" || code=1
+	: >"$1"
+	wait "$recorder" || code=$?
+	unset 'started[-1]'
+	return $code
+}
+
 # How many threads or processes a timer has found with a function on their stacks.
 found_in() { # thread|process FUNCTION
 	"$GCPROF" query --format csv "WITH RECURSIVE walk(id, frame, parent) AS (
