@@ -234,7 +234,8 @@ END
 	mkfifo input
 	(
 		wait_until test -e ready
-		for _ in {1..20}; do
+		# For 0.5 s as its functions are known, which others may delay.
+		for _ in {1..50}; do
 			sleep 0.05
 			echo
 		done

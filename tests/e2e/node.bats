@@ -185,11 +185,11 @@ import fs from 'node:fs';
 const word = new Int32Array(new SharedArrayBuffer(4));
 function schläft() { Atomics.wait(word, 0, 0, 50); } // 😀
 function reads() { return fs.readSync(fs.openSync('/dev/zero'), Buffer.alloc(8 << 20)); }
-for (let i = 0; i < 10; i++) { schläft(); reads(); }
+for (let i = 0; i < 50; i++) { schläft(); reads(); }
 END
 	} >waits.mjs
 	record --off-cpu --syscalls slow=10us -- node waits.mjs
-	# Of 0.5 s; on a busy machine the first ones come before the program's code is known.
+	# Of 2.5 s; on a busy machine the first ones come before the program's code is known.
 	holds '[.functions[] | select(.name == "schläft") | .off_cpu_ns > 0.2e9] == [true]'
 	holds '[.functions[] | select(.name == "reads" and (.file | test("^/.*/waits.mjs$"))) | .syscall_ns > 0] == [true]'
 	same lines "$("$GCPROF" query --format csv "SELECT DISTINCT line FROM functions

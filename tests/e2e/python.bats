@@ -218,11 +218,11 @@ loops() {
 @test "functions have their shares in a program that runs already" {
 	local pid
 	need_python
-	"$PYTHON" "$PROGRAMS/hot.py" 2 plain >said &
+	"$PYTHON" "$PROGRAMS/hot.py" 1000 plain >said &
 	started=($!)
 	pid=${started[0]}
 	wait_busy "$pid"
-	record -F 1999 -p "$pid"
+	record_until cpu 1500 -F 1999 -p "$pid"
 	holds '.cpu.on_cpu_ns as $all | ([.functions[] | select(.name | IN("one", "two", "run")) |
 		{(.name): .cpu_total_ns}] | add) as $of | $of.run > 0.8 * $all and
 		($of.one / ($of.one + $of.two) - 0.75 | fabs) < 0.1'
@@ -299,12 +299,13 @@ def sleeps():
 def touches():
     return bytearray(50 << 20)
 read, write = os.pipe()
-for _ in range(10):
+for _ in range(20):
     sleeps()
     touches()
     os.write(write, b"x")
     reads(read)
 END
+	# Of 1 s; who has no CPU just before it sleeps may find that its time is over.
 	record --off-cpu --faults --syscalls slow=10us -- "$PYTHON" waits.py
 	holds '[.functions[] | select(.name == "sleeps") | .off_cpu_ns > 0.4e9 and .syscall_ns > 0.4e9] == [true]'
 	holds '[.functions[] | select(.name == "touches") | .faults > 10000] == [true]'
@@ -339,14 +340,15 @@ END
 	done
 }
 
-# Two of three wait for it at any time; where others keep the third from the CPU, that is no such wait.
+# Two of three wait for it at any time; where others keep one of them from the CPU, that is no such wait.
 @test "waits for the global lock have a call of their own" {
-	local off delayed waited
+	local off waited queued
 	need_python
 	record --off-cpu -- "$PYTHON" "$PROGRAMS/gil.py" 0.3
-	read -r off delayed waited <out
+	read -r off waited queued <out
+	echo "$off ns, $queued without a CPU"
 	holds "[.syscalls[] | select(.name == \"futex(GIL)\")] | length == 1 and
-		.[0].total_ns > 0.8 * ($off - $delayed) and .[0].total_ns < 1.05 * $off"
+		.[0].total_ns > 0.5 * ($off - $queued) and .[0].total_ns < 1.05 * $off"
 	holds "[.syscalls[] | select(.name == \"futex\")] | length == 1 and .[0].total_ns > 0.95 * $waited"
 	"$GCPROF" query "SELECT count(*) FROM waits WHERE name = 'futex(GIL)' AND stack IS NOT NULL" | grep -qE '^ *[1-9][0-9]'
 }

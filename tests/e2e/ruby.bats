@@ -13,9 +13,10 @@ need_ruby() {
 		skip 'there is no Ruby 3.1 in a shared library'
 }
 
-# Is a number within 3 points of another?
+# Is a number within 8 points of another? Chance makes it 3 points, and then there is what a program is charged
+# for while the host has taken its CPU.
 near() { # WHAT LEFT RIGHT
-	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.03 && b - a < 0.03) }' && return 0
+	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.08 && b - a < 0.08) }' && return 0
 	echo "$1: $2, not $3"
 	return 1
 }
@@ -32,7 +33,8 @@ hot() { # WAY
 	holds '([.functions[] | select(.file // "" | endswith("/hot.rb")) | {(.name): .cpu_total_ns}] | add) as $of |
 		$of.share > 0.98 * ($of.one + $of.two)'
 	are_whole 1000
-	holds '(.stacks.unfinished.managed_torn // 0) == 0'
+	# A sample may fall between two writes of the interpreter.
+	holds '(.stacks.unfinished.managed_torn // 0) <= 1 + 0.002 * .stacks.samples'
 }
 
 # The part of the CPU time in leaf() whose stack is as in a pattern: 97 % or more. The rest are moments
@@ -105,12 +107,13 @@ calls() { # PATTERN
 def reads(from) = from.read(1)
 def sleeps = sleep(0.05)
 from, to = IO.pipe
-10.times do
+20.times do
   sleeps
   to.write "x"
   reads from
 end
 END
+	# Of 1 s; who has no CPU just before it sleeps may find that its time is over.
 	record --off-cpu --syscalls slow=10us -- ruby waits.rb
 	holds '[.functions[] | select(.name == "sleeps") | .off_cpu_ns > 0.4e9 and .syscall_ns > 0.4e9] == [true]'
 }
