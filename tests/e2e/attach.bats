@@ -46,10 +46,10 @@ latency() {
 @test "a process whose main thread has ended is recorded: its threads, and their functions by name" {
 	need_root
 	gcc -O1 "$ROOT/tests/e2e/programs/leaderless.c" -o "$PROGRAMS/leaderless" -lpthread
-	start "$PROGRAMS/leaderless" 30
+	start "$PROGRAMS/leaderless" 300
 	wait_until in_state Z "$pid"
 	begin_recording -p "$pid"
-	sleep 1
+	wait_on "$pid" 100
 	end_recording
 	cat record.log
 	holds '.functions[] | select(.name == "burn_on").cpu_self_ns > 1e8'

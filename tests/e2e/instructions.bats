@@ -3,6 +3,7 @@
 # instructions.bats: BPF programs, and the paths of samples and events, do not grow unnoticed. The table in
 # bpf/README.md holds the limits of the programs.
 # Parallel: the numbers do not depend on what else runs.
+# shellcheck disable=SC2154 # what `start` and `begin_recording` set
 
 load common
 
@@ -16,18 +17,13 @@ programs() { # PID
 		END { for (id in verified) if (id in name) print name[id], verified[id] }' loaded - | sort -u
 }
 
-all_are_loaded() {
-	grep -q 'probes attached' record.log
-}
-
 @test "BPF programs have at most 3 % more instructions than bpf/README.md says" {
 	need_root
 	[[ $(uname -r) = 6.18.* ]] || skip 'the table is of Linux 6.18: other kernels verify differently'
-	"$GCPROF" record -v --off-cpu --faults -- sleep 5 2>record.log &
-	started+=($!)
-	wait_until all_are_loaded
-	programs "$!" >now
-	wait "$!"
+	start sleep 600
+	begin_recording --off-cpu --faults -p "$pid"
+	programs "$recorder" >now
+	end_recording
 	[ "$(wc -l <now)" -gt 15 ]
 	# The table is clang 14's. What others make is a bit larger, and the verifier follows more of its paths.
 	read -r clang _ <"$BUILD/bpf/flags"

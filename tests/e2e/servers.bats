@@ -154,7 +154,8 @@ pushers() { # PID
 	serve 'at once silent'
 	chmod 777 .
 	exec 9</etc/hostname
-	SUDO_UID=12345 SUDO_GID=12345 "$GCPROF" record --push "$url" --push-wait 2 -- /bin/sleep 1 3>&- 2>said &
+	SUDO_UID=12345 SUDO_GID=12345 "$GCPROF" record --push "$url" --push-wait 2 -- \
+		/bin/sh -c 'until [ -e over ]; do sleep 0.1; done' 3>&- 2>said &
 	recorder=$!
 	exec 9<&-
 	started+=("$recorder")
@@ -164,6 +165,7 @@ pushers() { # PID
 	same descriptors "$(ls "/proc/$pusher/fd" | tr '\n' ' ')" '0 1 2 '
 	same user "$(stat -c %u "/proc/$pusher")" 12345
 	kill -STOP "$pusher"
+	touch over
 	wait "$recorder" && false
 	cat said
 	grep -q 'the last 1 were not pushed within 2 s each' said
