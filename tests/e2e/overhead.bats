@@ -15,10 +15,7 @@ start() { # PERCENT [COMMAND]
 		/bin/sh -c "${2:-} echo \$\$ >program; exec dd if=/dev/zero of=/dev/null bs=1" 2>record.log &
 	recorder=$!
 	started+=("$recorder")
-	for _ in $(seq 500); do
-		[ ! -s program ] || break
-		sleep 0.02
-	done
+	wait_until test -s program
 	program=$(cat program)
 	started+=("$program")
 }
@@ -118,7 +115,8 @@ tracepoints() { # PID
 	record --max-overhead off -- dd if=/dev/zero of=/dev/null bs=1 count=500000 status=none
 	holds '.syscalls[] | select(.name == "write") | .count == 500000'
 	same windows "$(records length call_window)" 0
-	"$GCPROF" record -- "$WORKLOADS/calls" files 2>record.log
+	# Of the default's few ms for such a program one that is kept waiting may take all.
+	"$GCPROF" record --max-overhead 100 -- "$WORKLOADS/calls" files 2>record.log
 	records '[.[] | select(.record == "call_window")] | length > 0 and
 		([.[:-1], .[1:]] | transpose | all(.[0].end == .[1].begin))' call_window | grep -qx true
 	same untraced "$(lost SYSCALLS_UNTRACED)" 0
@@ -174,7 +172,7 @@ used() { # PID
 }
 
 @test "the timer is slowed down where all together take too much, and its samples stand for more" {
-	local before spent
+	local before attached recorded spent
 	need_root
 	sh -c 'while :; do :; done' 3>&- &
 	program=$!
@@ -183,7 +181,11 @@ used() { # PID
 	# A machine that others keep busy may leave it little to run: then there are few samples anyway.
 	for _ in $(seq 12); do
 		before=$(used "$program")
-		"$GCPROF" record --max-overhead 0.01 -p "$program" --duration 4s 2>record.log
+		begin_recording --max-overhead 0.01 -p "$program"
+		attached=$(used "$program")
+		sleep 4
+		recorded=$(awk -v a="$attached" -v b="$(used "$program")" 'BEGIN {print b - a}')
+		end_recording
 		spent=$(awk -v a="$before" -v b="$(used "$program")" 'BEGIN {print b - a}')
 		! grep -q 'the timer was slowed down to as little as [0-9]* Hz' record.log || break
 	done
@@ -195,8 +197,8 @@ used() { # PID
 		{all: add, left_out: (map(. - 1) | add)}' cpu >ticks
 	same 'left out' "$(jq .left_out ticks)" "$(lost TICKS_HELD)"
 	holds ".cpu.samples == $(jq .all ticks)"
-	# Beginning and end of the recording lie within, so it has less, but never more.
-	holds ".cpu.on_cpu_ns < $spent * 1.001e9 + 2e7 and .cpu.on_cpu_ns > $spent * 0.3e9"
+	# It has all since everything was attached, and not more than since the recorder was started.
+	holds ".cpu.on_cpu_ns < $spent * 1.001e9 + 2e7 and .cpu.on_cpu_ns > $recorded * 0.999e9 - 2e7"
 	"$GCPROF" report >report
 	grep -q 'timer 999 Hz, later reduced to limit the cost' report
 	# Whoever says how many he wants gets them.
@@ -275,9 +277,12 @@ work() { # COMMAND...
 	need_root
 	"$GCPROF" record -v -- "$WORKLOADS/churn" --bytes 3G 2>record.log >out
 	cat record.log
-	# Microseconds, with an exception of a kernel on a virtual machine in it.
+	# Microseconds, with an exception of a kernel on a virtual machine in it. Where a host is busy, one of them
+	# takes milliseconds, which the time of all BPF programs has as well.
 	grep -oP 'an allocation sample \K[0-9.]+' record.log >cost
-	awk '{ok = $1 > 0 && $1 < 60} END {exit !ok}' cost
+	ask '.cpu.recording_ns / 1000 / .alloc.samples' >>cost
+	cat cost
+	awk 'NR == 1 {cost = $1} END {exit !(cost > 0 && (cost < 60 || cost < 5 * $1))}' cost
 }
 
 # The kernel goes through all links of a file at each hit: 80,000 times 200, here. What that takes depends on the
