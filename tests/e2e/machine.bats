@@ -82,8 +82,8 @@ nices_are() { # VALUES STAT...
 	exact "[.threads[] | select(.pid == $program).cpu_ns] | add"
 	exact "[.programs[] | select(.name == \"clocked\").cpu_ns] | add"
 	"$GCPROF" report --json --filter "process=$program" >filtered
-	# Samples of all threads of a CPU share its time: a few ms more or less.
-	jq -e --argjson truth "$(truth cpu_ns)" '.cpu.on_cpu_ns, (.cpu.on_cpu_ns - $truth | fabs) < $truth / 50 + 10000000' filtered
+	# Samples of all threads of a CPU share its time: a few ms more or less, and more where a host takes the CPU.
+	jq -e --argjson truth "$(truth cpu_ns)" '.cpu.on_cpu_ns, (.cpu.on_cpu_ns - $truth | fabs) < $truth / 10 + 10000000' filtered
 }
 
 @test "long: a timer that is slow by itself ticks all the same" {
