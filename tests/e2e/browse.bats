@@ -12,7 +12,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	local build hostile
 	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD_DIR:-build}")
-	GCPROF_SEED=1 "$build/gcprof" record -R 64K -o churn.data -- "$build/workloads/churn" --seconds 1 >/dev/null 2>log
+	GCPROF_SEED=1 "$build/gcprof" record -R 64K -o churn.data -- "$build/workloads/churn" --bytes 16G >/dev/null 2>log
 	# A program whose name would turn the title, and what follows, into something else.
 	hostile=$(printf 'evil\033]0;pwned\007\033[31m')
 	cat >spin.c <<-'END'

@@ -388,7 +388,7 @@ is_switched_off() { # PID
 	wait_until is_rate "${started[0]}" $OURS
 	kill_with_openers "${started[1]}"
 	is_rate "${started[0]}" $OURS
-	record --no-writes -p "${started[0]}" --duration 1s
+	record_until alloc 1 --no-writes -p "${started[0]}"
 	holds '.alloc.samples > 0'
 	absent 'no allocation samples' record.log
 	record_until alloc 300 -p "${started[0]}"
@@ -517,7 +517,7 @@ has_sample_behind() { # TIME FILE
 }
 
 @test "one that outlives its recording is as it was" {
-	record --duration 2s -- "$PROGRAMS/objects"
+	record_until alloc 300 -- "$PROGRAMS/objects"
 	started=("$("$GCPROF" dump | jq -s '[.[] | select(.record == "process").pid][0]')")
 	holds '.alloc.types | any(.name == "main.node")'
 	is_rate "${started[0]}" $OFF

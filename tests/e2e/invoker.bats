@@ -310,7 +310,7 @@ has_said() { # PATTERN COUNT
 }
 
 @test "pause, resume and snapshot of a recorder of root's own by a sudo user: refused, root may use those of a sudo user" {
-	"$GCPROF" record --keep 10s -o a.data -- /bin/sleep 10 >out 2>record.log 3>&- &
+	"$GCPROF" record --keep 10s -o a.data -- /bin/sleep 600 >out 2>record.log 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_until is_recording "$recorder" sleep
@@ -324,7 +324,8 @@ has_said() { # PATTERN COUNT
 		run sudo_gcprof $verb
 		same status "$status" 1
 	done
-	wait "$recorder"
+	kill "$program"
+	wait "$recorder" || same 'the status of the program' $? 143
 	absent paused record.log
 	absent a-0002.data record.log
 	"${BY_SUDO[@]}" record -o mine/b.data -- /bin/sleep 60 >out 2>record.log 3>&- &
