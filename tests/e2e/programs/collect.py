@@ -3,23 +3,26 @@
 # in a process that it forks. Ends with status 3.
 #
 # Each prints, for the time from the first line to the last: its pid, CLOCK_MONOTONIC ns at its begin and
-# end, the number of minor collections, their ns, the same of steps of major ones, and the bytes in use
-# after its last minor one, all by its own hooks.
+# end, the number of minor collections, their ns, the same of steps of major ones, the bytes in use after
+# its last minor one, and the ns of the longest of both, all by its own hooks.
 
 import gc, os, sys, time
 
 so_far = [0, 0, 0, 0]
+longest = [0, 0]
 used = 0
 
 def minor(stats):
     global used
     so_far[0] += stats.count
     so_far[1] += int(stats.duration * 1e9)
+    longest[0] = max(longest[0], int(stats.duration * 1e9))
     used = stats.total_memory_used
 
 def step(stats):
     so_far[2] += stats.count
     so_far[3] += int(stats.duration * 1e9)
+    longest[1] = max(longest[1], int(stats.duration * 1e9))
 
 # A time, and what there was until then: hooks run right behind a collection.
 def mark():
@@ -38,7 +41,7 @@ def work():
         if len(kept) > 5000:
             kept = []
     now, after = mark()
-    print(os.getpid(), began, now, *(a - b for a, b in zip(after, before)), used)
+    print(os.getpid(), began, now, *(a - b for a, b in zip(after, before)), used, *longest)
     sys.stdout.flush()
 
 gc.hooks.on_gc_minor = minor
