@@ -46,7 +46,7 @@ survived() { # FUNCTION FROM TO
 	survived items 0 0.05
 	survived arrays 0 0.05
 	survived keeps 0.9 1
-	holds "[.sites[] | select(.functions[0] == \"keeps\").live_bytes] | add / $(grep '^{' out | tail -n 1 | jq .keeps) | . > 0.8 and . < 1.2"
+	holds "[.sites[] | select(.functions[0] == \"keeps\").live_bytes] | add / $(grep '^{' out | tail -n 1 | jq .keeps) | . > 0.75 and . < 1.25"
 	holds '.sites | any(.functions[0:2] == ["items", "work"] and (.file | endswith("/objects.js")) and .line == '"$(
 		awk '/^function items/ { print NR }' "$OBJECTS")"')'
 	# What works for a function, V8's or Node's, is no site of its own.
