@@ -86,7 +86,8 @@ checks() { # MODE OF_STRESS
 }
 
 @test "with -Xcheck:jni the machine has nothing to say" {
-	checks exceptions 10000
+	# For several collections, also where the first nursery is large.
+	checks exceptions 50000
 }
 
 @test "long: with -Xcheck:jni the machine has nothing to say of threads and classes" {
