@@ -9,14 +9,8 @@ import threading
 import time
 
 off = []
-delayed = []
 waited = []
 queued = []
-
-
-def delay():
-    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
-        return int(file.read().split()[1])
 
 
 def spin(seconds):
@@ -24,7 +18,7 @@ def spin(seconds):
     while time.thread_time() < seconds:
         pass
     off.append(time.monotonic_ns() - begin - time.thread_time_ns())
-    with open("/proc/thread-self/schedstat") as file:
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
         queued.append(int(file.read().split()[1]))
 
 
