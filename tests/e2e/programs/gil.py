@@ -17,9 +17,9 @@ def spin(seconds):
     begin = time.monotonic_ns()
     while time.thread_time() < seconds:
         pass
-    off.append(time.monotonic_ns() - begin - time.thread_time_ns())
     with open("/proc/thread-self/schedstat", encoding="ascii") as file:
         queued.append(int(file.read().split()[1]))
+    off.append(time.monotonic_ns() - begin - time.thread_time_ns())
 
 
 def wait(lock):
