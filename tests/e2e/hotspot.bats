@@ -13,7 +13,7 @@ need_java() {
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	! command -v javac >/dev/null ||
-		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Large,Linger,Sizes}.java
+		javac -d "$PROGRAMS" "$ROOT"/tests/e2e/programs/{Allocate,Children,Grow,Large,Linger,Sizes,Told}.java
 }
 
 # Records Allocate with one of the collectors; its log goes to gc.log.
@@ -288,7 +288,7 @@ holds_type() { # TYPE BYTES HUNDREDTHS
 
 @test "samples have the classes and sizes that were allocated" {
 	need_java
-	record_told go alloc 1 -F 0 --ceiling 0 -- java -Xmx128m -XX:+UseG1GC -Dtold=go -cp "$PROGRAMS" Allocate 20 1000000
+	record_told go alloc 1 -F 0 --ceiling 0 -- java -Xmx128m -XX:+UseG1GC -cp "$PROGRAMS" Told go Allocate 20 1000000
 	holds_type 'long[]' $((20 * 250000 * 1016)) 20
 	holds_type "Allocate\$Node" $((20 * 1000000 * 24)) 40
 	# What the program allocates, not what the machine calls to do it.
@@ -382,10 +382,10 @@ right_sums() { # NODES
 
 @test "-R changes how many samples there are, and no sum" {
 	need_java
-	record_told go alloc 1 -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -Dtold=go -cp "$PROGRAMS" Allocate 3 1000000
+	record_told go alloc 1 -R 64K -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Told go Allocate 3 1000000
 	right_sums 3000000
 	holds '.alloc.samples | . > 0.9 * 834e6 / 65536 and . < 1.1 * 834e6 / 65536'
-	record_told go alloc 1 -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -Dtold=go -cp "$PROGRAMS" Allocate 10 1000000
+	record_told go alloc 1 -R 2M -F 0 -- java -Xmx128m -XX:+UseParallelGC -cp "$PROGRAMS" Told go Allocate 10 1000000
 	right_sums 10000000
 	holds '.alloc.samples | . > 0.8 * 278e7 / 2097152 and . < 1.2 * 278e7 / 2097152'
 }
@@ -466,7 +466,7 @@ program_holds() { # NAME CONDITION
 }
 
 children_by() { # MECHANISM
-	record_told go alloc 1 -F 0 -- java "-Djdk.lang.Process.launchMechanism=$1" -XX:+UseParallelGC -Dtold=go -cp "$PROGRAMS" Children 10 \
+	record_told go alloc 1 -F 0 -- java "-Djdk.lang.Process.launchMechanism=$1" -XX:+UseParallelGC -cp "$PROGRAMS" Told go Children 10 \
 		sh -c 'exit 3'
 	grep -Fx 'ended with 30' out
 	program_holds java '.processes == 1 and .alloc_samples > 100'

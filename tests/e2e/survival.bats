@@ -8,7 +8,7 @@ load common
 setup_file() {
 	export PROGRAMS=$BATS_FILE_TMPDIR
 	! command -v javac >/dev/null ||
-		javac -d "$PROGRAMS" "$ROOT"/tests/causes/gc/Shares.java "$ROOT"/tests/e2e/programs/Lives.java
+		javac -d "$PROGRAMS" "$ROOT"/tests/causes/gc/Shares.java "$ROOT"/tests/e2e/programs/{Lives,Told}.java
 }
 
 setup() {
@@ -27,7 +27,7 @@ has_share() { # TYPE SHARE
 }
 
 shares() { # JAVA OPTIONS...
-	record_told go alloc 1 -F 99 -R 64K -- "$1" -Dtold=go -Xmn64m -Xmx512m "${@:2}" -cp "$PROGRAMS" Shares 500000 1.5
+	record_told go alloc 1 -F 99 -R 64K -- "$1" -Xmn64m -Xmx512m "${@:2}" -cp "$PROGRAMS" Told go Shares 500000 1.5
 	has_share Kept10 0.1
 	has_share Kept50 0.5
 	has_share Kept90 0.9
@@ -74,14 +74,14 @@ none_dead() {
 }
 
 @test "old objects die where regions are collected: G1" {
-	record_told go alloc 1 -F 0 -R 64K -- java -Dtold=go -XX:+UseG1GC -Xmn64m -Xmx300m -Xlog:gc:file=log -cp "$PROGRAMS" Shares 500000 1.5
+	record_told go alloc 1 -F 0 -R 64K -- java -XX:+UseG1GC -Xmn64m -Xmx300m -Xlog:gc:file=log -cp "$PROGRAMS" Told go Shares 500000 1.5
 	grep -q 'Pause Remark' log
 	holds '[.alloc.types[] | select(.name == "Shares$Kept90") | .died_old_bytes > 0.1 * .bytes.estimate] == [true]'
 }
 
 # There is hardly any room: objects are not copied, or all that moves is not where it was.
 @test "nothing that is alive is dead if a collection fails: Serial" {
-	record_told go alloc 1 -F 0 -R 8K -- java -Dtold=go -XX:+UseSerialGC -Xmx40m -Xlog:gc:file=log -cp "$PROGRAMS" Lives 3000
+	record_told go alloc 1 -F 0 -R 8K -- java -XX:+UseSerialGC -Xmx40m -Xlog:gc:file=log -cp "$PROGRAMS" Told go Lives 3000
 	grep -q 'Pause Full' log
 	holds '.alloc.lost_fates > 0'
 	"$GCPROF" report --live | tr -s ' \n' ' ' | grep -F 'More may be alive: of '
@@ -103,7 +103,7 @@ none_dead() {
 }
 
 @test "of collections that are not understood nothing is known" {
-	record_told go alloc 1 -F 0 -R 8K -- java -Dtold=go -XX:+UseZGC -Xmx192m -cp "$PROGRAMS" Lives 3000
+	record_told go alloc 1 -F 0 -R 8K -- java -XX:+UseZGC -Xmx192m -cp "$PROGRAMS" Told go Lives 3000
 	holds '[.alloc.types[] | select(.name == "Lives$Gone") | .samples > 30 and .fates == 0] == [true]'
 	holds '[.alloc.types[] | .died_old_bytes, .live_bytes] | unique == [null]'
 }

@@ -7,7 +7,7 @@ import java.util.SplittableRandom;
 
 // Shares RING SECONDS: Kept10, Kept50 and Kept90 keep 10, 50 and 90 % of their objects, each in a ring of RING. A
 // ring must be longer than a nursery: what is overwritten before the next collection does not survive it. SECONDS
-// are of this thread's CPU time, so that a busy machine changes nothing. The property "told" names a file that it waits for.
+// are of this thread's CPU time, so that a busy machine changes nothing.
 public class Shares {
 	static class Object48 {
 		long a, b, c, d;
@@ -42,22 +42,10 @@ public class Shares {
 		}
 	}
 
-	static Object waiting;
-
-	// Allocates, which a recorder sees, until there is a file of this name.
-	static void waitFor(String file) throws InterruptedException {
-		while (!file.isEmpty() && !new java.io.File(file).exists()) {
-			waiting = new byte[20000];
-			Thread.sleep(5);
-		}
-	}
-
-	public static void main(String[] args) throws InterruptedException {
+	public static void main(String[] args) {
 		int size = Integer.parseInt(args[0]);
 		Ring ten = new Ring(size), fifty = new Ring(size), ninety = new Ring(size);
 		ThreadMXBean clocks = ManagementFactory.getThreadMXBean();
-
-		waitFor(System.getProperty("told", ""));
 		long end = clocks.getCurrentThreadCpuTime() + (long) (Double.parseDouble(args[1]) * 1e9);
 
 		while (clocks.getCurrentThreadCpuTime() < end)

@@ -35,24 +35,12 @@ public class Allocate {
 		}
 	}
 
-	static Object waiting;
-
-	// Allocates, which a recorder sees, until there is a file of this name.
-	static void waitFor(String file) throws InterruptedException {
-		while (!file.isEmpty() && !new java.io.File(file).exists()) {
-			waiting = new byte[20000];
-			Thread.sleep(5);
-		}
-	}
-
 	// Arguments: rounds, and of each the objects of class Node: 24 bytes each, and 1016 for every
 	// fourth. Then waits for so many ms, if that is given. It begins after as many ms as the property
-	// "before" says: a recorder of a busy machine may need them to switch the sampler on. The property
-	// "told" names a file that it waits for.
+	// "before" says: a recorder of a busy machine may need them to switch the sampler on.
 	public static void main(String[] arguments) throws Exception {
 		int rounds = Integer.parseInt(arguments[0]), n = Integer.parseInt(arguments[1]);
 
-		waitFor(System.getProperty("told", ""));
 		Thread.sleep(Integer.getInteger("before", 0));
 		for (int i = 0; i < rounds; i++) {
 			kept.clear();

@@ -5,8 +5,7 @@ import java.util.ArrayDeque;
 
 // Lives ROUNDS: in each 1000 of Gone, of which nothing stays; 200 of Queued, which go when WAITING
 // younger ones are there; and 50 of Stays, the first 50,000 rounds of them. Prints how many of Stays and
-// of Queued are alive. With another argument it begins when the agent is there. The
-// property "told" names a file that it waits for.
+// of Queued are alive. With another argument it begins when the agent is there.
 public class Lives {
 	static final int WAITING = 400_000;
 
@@ -26,16 +25,6 @@ public class Lives {
 
 	static Object sink;
 
-	static Object waiting;
-
-	// Allocates, which a recorder sees, until there is a file of this name.
-	static void waitFor(String file) throws InterruptedException {
-		while (!file.isEmpty() && !new java.io.File(file).exists()) {
-			waiting = new byte[20000];
-			Thread.sleep(5);
-		}
-	}
-
 	static boolean agentIsThere() {
 		Thread[] threads = new Thread[100];
 		int n = Thread.enumerate(threads);
@@ -51,7 +40,6 @@ public class Lives {
 		int rounds = Integer.parseInt(args[0]);
 		Stays all = null;
 
-		waitFor(System.getProperty("told", ""));
 		if (args.length > 1) {
 			while (!agentIsThere())
 				Thread.sleep(10);
