@@ -275,7 +275,7 @@ bool find_slow_call(const struct evidence *evidence, unsigned n, struct candidat
 		write_pattern_remedy(out, evidence, topic);
 	else
 		write_remedy(out, evidence, topic);
-	fprintf(out->command, "gcprof report --filter 'syscall=%s'", call_name(evidence, place));
+	write_command(out, "--filter", "syscall=", call_name(evidence, place));
 	return true;
 }
 

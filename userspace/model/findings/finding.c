@@ -173,26 +173,23 @@ void write_pattern_remedy(struct candidate *out, const struct evidence *evidence
 		write_remedy(out, evidence, topic);
 }
 
-/* As one word for a shell: users copy the command, and a program chose the name. */
-static void write_word(FILE *out, const char *word)
+void write_command(struct candidate *out, const char *option, const char *key, const char *name)
 {
-	fputc('\'', out);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", out);
+	fprintf(out->command, "gcprof report %s '%s", option, key);
+	for (; *name; name++)
+		if (*name == '\'')
+			fputs("'\\''", out->command);
 		else
-			fputc(*word, out);
-	fputc('\'', out);
+			fputc(*name, out->command);
+	fputc('\'', out->command);
 }
 
 void write_callers(struct candidate *out, const struct evidence *evidence)
 {
 	const struct place *place = out->place;
 
-	if (!place || !place->function)
-		return;
-	fprintf(out->command, "gcprof report --callees ");
-	write_word(out->command, evidence->functions[place->function - 1].name);
+	if (place && place->function)
+		write_command(out, "--callees", "", evidence->functions[place->function - 1].name);
 }
 
 const struct model_syscall *call_of(const struct evidence *evidence, uint32_t call)

@@ -125,6 +125,9 @@ const char *place_name(const struct evidence *evidence, uint32_t function, char 
 void write_remedy(struct candidate *out, const struct evidence *evidence, enum topic topic);
 /* That of the place's pattern, or of the topic. */
 void write_pattern_remedy(struct candidate *out, const struct evidence *evidence, enum topic topic);
+/* "gcprof report OPTION 'KEY...'", its last word with a name that may contain anything: a program
+ * chose it, and users copy the command. */
+void write_command(struct candidate *out, const char *option, const char *key, const char *name);
 void write_callers(struct candidate *out, const struct evidence *evidence);
 
 /*
