@@ -127,6 +127,10 @@ static inline struct thing *again_find(const struct again *again, enum record_re
 	return place ? (struct thing *)(uintptr_t)*place : NULL;
 }
 
+/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
+struct thing *again_owner(const struct again *again, const struct record *record);
+uint64_t again_key(const struct record *record, struct thing *owner);
+
 /* --- uses (again_uses.c) --- */
 
 /* Puts a thing into the list where it belongs, or takes it out. */
@@ -139,10 +143,6 @@ void again_leave(struct again *again, const char *packed, size_t size);
 
 /* What is to be forgotten next; NULL: all have room. */
 struct thing *again_excess(const struct again *again, enum record_ref kind, size_t limit);
-
-/* The owner of a record's note (NULL: unknown), and the note's key with that owner. */
-struct thing *again_owner(const struct again *again, const struct record *record);
-uint64_t again_key(const struct record *record, struct thing *owner);
 
 /* --- notes (again_notes.c) --- */
 
